@@ -1,0 +1,35 @@
+# Everything is set up in .venv by these targets; Python 3.11 or newer and make are all that is needed.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test check bench clean
+
+run: .venv/ready
+	$(BIN)/choral demo
+
+test: check
+	$(BIN)/python -m pytest -n auto
+
+check: .venv/ready
+	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/ready .venvs/dit/ready
+	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
+
+.venvs/dit/ready:
+	$(PYTHON) -m venv .venvs/dit
+	.venvs/dit/bin/python -m pip install --quiet --disable-pip-version-check dit==2.3
+	touch $@
+
+.venv/ready: requirements.txt pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(0 if sys.version_info >= (3, 11) else 'choral needs Python 3.11 or newer; set PYTHON=')"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@
+
+clean:
+	rm -rf .venv .venvs build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

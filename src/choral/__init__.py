@@ -1,0 +1,59 @@
+"""choral: hear the choir, never a voice.
+
+Random maps from sensitive data to a public code that tells as much as possible about a chosen feature and exactly
+nothing about any single protected value.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from choral.version import __version__
+
+_HOME = {
+    "Joint": "choral.describe.joint",
+    "bsc": "choral.describe.channels",
+    "bec": "choral.describe.channels",
+    "examples": "choral.describe",
+    "pose": "choral.problem.pose",
+    "disclose": "choral.disclosure",
+    "self_disclose": "choral.disclosure",
+    "load": "choral.disclosure",
+    "Disclosure": "choral.disclosure",
+    "bounds": "choral.front",
+    "extreme_points": "choral.front",
+    "hypergraph": "choral.front",
+    "errors": "choral",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from choral import errors as errors
+    from choral.describe import examples as examples
+    from choral.describe.channels import bec as bec
+    from choral.describe.channels import bsc as bsc
+    from choral.describe.joint import Joint as Joint
+    from choral.disclosure import Disclosure as Disclosure
+    from choral.disclosure import disclose as disclose
+    from choral.disclosure import load as load
+    from choral.disclosure import self_disclose as self_disclose
+    from choral.front import bounds as bounds
+    from choral.front import extreme_points as extreme_points
+    from choral.front import hypergraph as hypergraph
+    from choral.problem.pose import pose as pose
+
+
+def __getattr__(name: str) -> Any:
+    """Load the rooms when they are first entered, so that `import choral` is quick."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'choral' has no attribute '{name}'")
+    home = _HOME[name]
+    if name in ("examples", "errors"):
+        return import_module(f"{home}.{name}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

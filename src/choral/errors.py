@@ -1,0 +1,73 @@
+"""One tree of errors: each says what is wrong, where, and how to fix it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ChoralError(Exception):
+    """The root of all errors that choral raises on purpose.
+
+    `what` names the value and the place; `remedy` says what to do about it.
+    """
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what, remedy)
+        self.what = what
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.remedy}".strip()
+
+
+class LawError(ChoralError, ValueError):
+    """Weights that are no law: negative, not finite, of the wrong shape, or of the wrong sum."""
+
+
+class ColumnError(ChoralError, LookupError):
+    """A column or a value that the law does not have."""
+
+
+class ProblemError(ChoralError, ValueError):
+    """A disclosure problem that cannot be posed: what to reveal, protect or use does not fit together."""
+
+
+class TooLargeError(ChoralError):
+    """An exact method would need more than it may take; says how much, before taking it."""
+
+
+class SolverError(ChoralError, RuntimeError):
+    """A solver ended without an answer that can be certified."""
+
+
+class ReleaseFileError(ChoralError, ValueError):
+    """A release file that is truncated, altered, of a newer version, or no release file at all."""
+
+
+class FileInTheWayError(ChoralError, FileExistsError):
+    """Writing would replace an existing file and nobody said that it may."""
+
+
+class VerificationError(ChoralError):
+    """A claim of a certificate failed when it was recomputed. `claim` names the first one that did."""
+
+    def __init__(self, claim: str, reason: str) -> None:
+        super().__init__(f"The claim '{claim}' fails: {reason}", "Do not release or rely on this result.")
+        self.claim = claim
+        self.reason = reason
+
+
+def did_you_mean(wrong: object, known: Iterable[object]) -> str:
+    """A hint that names the closest known spelling, or lists what is known.
+
+    >>> did_you_mean("agee", ["age", "sex"])
+    "Did you mean 'age'?"
+    """
+    names = [str(name) for name in known]
+    folded = {name.casefold(): name for name in reversed(names)}
+    close = difflib.get_close_matches(str(wrong).casefold(), list(folded), n=1, cutoff=0.5)
+    if close:
+        return f"Did you mean '{folded[close[0]]}'?"
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return f"Known: {shown}." if names else "There are none."

@@ -1,0 +1,166 @@
+"""The certificate: one JSON document with the law, the channel and the proof, all in integers (hexadecimal).
+
+`release_document` builds it; `document_to_text` and `text_to_document` are the file format, version 1, described in
+docs/release-format.md. Only what the verifier accepts is ever written to a file (see `choral.disclosure`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from choral.describe.joint import Joint
+from choral.errors import ReleaseFileError, VerificationError
+from choral.exact import verifier
+from choral.exact.information import stated_bound, stated_information
+from choral.problem.kernel import Problem
+from choral.problem.solution import Bound, ExactChannel, GroupBound, Solution, VertexBound
+
+FORMAT = "choral release"
+VERSION = 1
+
+
+def release_document(law: Joint, problem: Problem, solution: Solution, notes: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that a checker needs to recompute the claims of a solution, with its digest."""
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "law": _law(law, problem),
+        "reveal": list(problem.target.columns),
+        "use": list(problem.columns),
+        "protect": [list(group.columns) for group in problem.groups],
+        "channel": _channel(law, problem, solution.channel),
+        "claims": {
+            "information": stated_information(problem, solution.channel),
+            "upper_bound": stated_bound(problem, solution.bound),
+        },
+        "bound": _bound(solution.bound),
+        "notes": dict(notes),
+    }
+    return sealed(document)
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with the digest over everything else."""
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    return {**rest, "digest": hashlib.sha256(_canonical(rest)).hexdigest()}
+
+
+def check(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the stand-alone verifier on a document; raises `VerificationError` naming the first claim that fails."""
+    try:
+        found: dict[str, Any] = verifier.verify(document_to_text(document))
+    except verifier.ClaimFailed as failed:
+        raise VerificationError(failed.claim, failed.reason) from None
+    return found
+
+
+def document_to_text(document: Mapping[str, Any]) -> str:
+    """The text of a release file: JSON, one key per line at the top."""
+    lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in document.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def text_to_document(text: str, place: str) -> dict[str, Any]:
+    """The document in the text of a release file, if it is whole; raises `ReleaseFileError` otherwise."""
+    try:
+        return dict(verifier.read(text))
+    except verifier.ClaimFailed as failed:
+        raise ReleaseFileError(
+            f"{place} cannot be read as a release: {failed.claim}: {failed.reason}.",
+            "Get the file again from whoever made it, or upgrade choral if the version is newer.",
+        ) from None
+
+
+def law_of(document: Mapping[str, Any]) -> Joint:
+    """The joint law that a document is about."""
+    law = document["law"]
+    cells = {tuple(entry[:-1]): int(entry[-1], 16) for entry in law["cells"]}
+    return Joint(law["columns"], [[decode(v) for v in alphabet] for alphabet in law["alphabets"]], cells)
+
+
+def channel_of(document: Mapping[str, Any], law: Joint, problem: Problem) -> ExactChannel:
+    """The channel of a document, on the states of a problem posed on its law."""
+    channel = document["channel"]
+    alphabets = [law.alphabets[law.position(name)] for name in problem.columns]
+    rows = {}
+    for state, (denominator, *entries) in zip(channel["states"], channel["rows"], strict=True):
+        key = tuple(a[i] for a, i in zip(alphabets, state, strict=True))
+        rows[key] = int(denominator, 16), tuple((y, int(text, 16)) for y, text in entries)
+    return ExactChannel(channel["codes"], tuple(rows[state] for state in problem.states))
+
+
+def encode(value: Any) -> Any:
+    """A symbol as JSON. Numbers, text, truth values and None stand for themselves; others are tagged."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else {"float": str(value)}
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    if isinstance(value, tuple):
+        return {"tuple": [encode(v) for v in value]}
+    raise ReleaseFileError(
+        f"The value {value!r} of type {type(value).__name__} cannot be written to a release.",
+        "Use numbers, text, truth values, None, or tuples of them as symbols.",
+    )
+
+
+def decode(value: Any) -> Any:
+    """The symbol that `encode` wrote."""
+    if isinstance(value, dict):
+        [(kind, content)] = value.items()
+        if kind == "fraction":
+            return Fraction(content)
+        if kind == "float":
+            return float(content)
+        if kind == "tuple":
+            return tuple(decode(v) for v in content)
+        raise ReleaseFileError(f"A symbol of kind '{kind}' is unknown.", "Upgrade choral.")
+    return value
+
+
+def _law(law: Joint, problem: Problem) -> dict[str, Any]:
+    needed = {*problem.columns, *problem.target.columns, *(c for group in problem.groups for c in group.columns)}
+    part = law.marginal([name for name in law.names if name in needed])
+    return {
+        "kind": "table",
+        "columns": list(part.names),
+        "alphabets": [[encode(value) for value in alphabet] for alphabet in part.alphabets],
+        "cells": [[*cell, f"{weight:x}"] for cell, weight in part.cells.items()],
+    }
+
+
+def _channel(law: Joint, problem: Problem, channel: ExactChannel) -> dict[str, Any]:
+    positions = [{value: i for i, value in enumerate(law.alphabets[law.position(name)])} for name in problem.columns]
+    return {
+        "codes": channel.codes,
+        "states": [[where[v] for where, v in zip(positions, state, strict=True)] for state in problem.states],
+        "rows": [[f"{denominator:x}", *([y, f"{n:x}"] for y, n in entries)] for denominator, entries in channel.rows],
+    }
+
+
+def _bound(bound: Bound) -> dict[str, Any]:
+    if isinstance(bound, VertexBound):
+        return {"kind": "extreme points", "multipliers": hexadecimal(bound.multipliers)}
+    return _group(bound)
+
+
+def _group(bound: GroupBound) -> dict[str, Any]:
+    return {"kind": "group", "group": bound.group}
+
+
+def hexadecimal(numbers: Sequence[Fraction]) -> list[str]:
+    """Signed fractions of hexadecimal integers."""
+    return [f"{x.numerator:x}/{x.denominator:x}" for x in numbers]
+
+
+def _canonical(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,161 @@
+"""The one kernel (DESIGN §2): states with a prior, protected variables and a target, all in integers.
+
+A `Problem` holds data and predicates, never options. Everything is an integer weight over the common
+`total`: p(s) = weights[s] / total, and a variable V seen from the states has p(s, v) = weight / total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from choral.describe.joint import entropy_of
+from choral.errors import ProblemError
+
+Index = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A variable as the states see it: the joint law p(s, v), sparse, sorted by state.
+
+    Entry i says p(state[i], value[i]) = weight[i] / total of the problem. A protected group, and the target,
+    are both of this kind. Where every state has one value, the variable is a function of the state.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    values: tuple[Any, ...]
+    state: Index
+    value: Index
+    weight: tuple[int, ...]
+
+    @classmethod
+    def function(
+        cls, name: str, columns: Sequence[str], values: Sequence[Any], labels: Iterable[int], weights: Sequence[int]
+    ) -> Variable:
+        """A variable that is a function of the state: state s has the value labels[s]."""
+        value = np.fromiter(labels, dtype=np.int64, count=len(weights))
+        state = np.arange(len(weights), dtype=np.int64)
+        return cls(name, tuple(columns), tuple(values), state, value, tuple(weights))
+
+    @cached_property
+    def is_function(self) -> bool:
+        """Whether the state determines the value."""
+        return len(self.state) == len(np.unique(self.state))
+
+    @cached_property
+    def determines_state(self) -> bool:
+        """Whether the value determines the state, as in self-disclosure."""
+        return len(self.value) == len(np.unique(self.value))
+
+    @cached_property
+    def marginal(self) -> tuple[int, ...]:
+        """Integer weights of the values, over the total of the problem."""
+        sums = [0] * len(self.values)
+        for v, w in zip(self.value.tolist(), self.weight, strict=True):
+            sums[v] += w
+        return tuple(sums)
+
+    def by_state(self, n_states: int) -> list[list[tuple[int, int]]]:
+        """For each state its (value index, weight) pairs."""
+        cells: list[list[tuple[int, int]]] = [[] for _ in range(n_states)]
+        for s, v, w in zip(self.state.tolist(), self.value.tolist(), self.weight, strict=True):
+            cells[s].append((v, w))
+        return cells
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """States with a prior, protected variables, and a target: what a solver needs to know, and no more.
+
+    `states[s]` are the values of `columns` in state s. All states have positive weight.
+    """
+
+    columns: tuple[str, ...]
+    states: tuple[tuple[Any, ...], ...]
+    weights: tuple[int, ...]
+    groups: tuple[Variable, ...]
+    target: Variable
+
+    def __post_init__(self) -> None:
+        """Raise unless the parts fit together exactly."""
+        if len(self.states) != len(self.weights) or not self.states:
+            raise ProblemError("A problem needs as many weights as states.", "Build it with choral.pose.")
+        if min(self.weights) <= 0:
+            raise ProblemError("A state has no weight.", "Drop states of probability zero first.")
+        if not self.groups:
+            raise ProblemError("Nothing is protected.", "Name at least one column to protect.")
+        for variable in (*self.groups, self.target):
+            sums = [0] * len(self.states)
+            for s, w in zip(variable.state.tolist(), variable.weight, strict=True):
+                sums[s] += w
+            if tuple(sums) != self.weights:
+                raise ProblemError(
+                    f"The law of '{variable.name}' does not sum to the prior of the states.", "This is a defect."
+                )
+
+    @cached_property
+    def total(self) -> int:
+        """The common denominator of all weights."""
+        return sum(self.weights)
+
+    @property
+    def size(self) -> int:
+        """The number of states, |X̂|."""
+        return len(self.states)
+
+    @cached_property
+    def prior(self) -> Floats:
+        """p(s) as floats: a view for numerical work, never what decides privacy."""
+        return np.array([weight / self.total for weight in self.weights])
+
+    @cached_property
+    def entropy_of_target(self) -> float:
+        """H(W) in bits."""
+        return entropy_of(self.target.marginal, self.total)
+
+    @cached_property
+    def information_of_states(self) -> float:
+        """I(W; S) in bits: what could be disclosed if nothing were protected."""
+        inside = entropy_of(self.target.weight, self.total) - entropy_of(self.weights, self.total)
+        return max(0.0, self.entropy_of_target - inside)
+
+    def information_of_group(self, group: Variable) -> float:
+        """I(W; Z) in bits for a protected group that is a function of the state."""
+        if not group.is_function:
+            raise ProblemError(f"'{group.name}' is not a function of the states.", "Use it among `use`.")
+        label = group.value.tolist()
+        sums: dict[tuple[int, int], int] = {}
+        for s, v, w in zip(self.target.state.tolist(), self.target.value.tolist(), self.target.weight, strict=True):
+            key = (label[s], v)
+            sums[key] = sums.get(key, 0) + w
+        joint = entropy_of(sums.values(), self.total)
+        return max(0.0, entropy_of(group.marginal, self.total) + self.entropy_of_target - joint)
+
+    def prior_of(self, s: int) -> Fraction:
+        """The exact probability of a state."""
+        return Fraction(self.weights[s], self.total)
+
+    def posterior(self) -> Floats:
+        """P(w | s) as a dense float matrix, one row per target value."""
+        return _conditional(self.target, self.weights)
+
+    def __repr__(self) -> str:
+        protected = ", ".join(group.name for group in self.groups[:8]) + (", …" if len(self.groups) > 8 else "")
+        return f"Problem(reveal {self.target.name}, protect {protected}; {self.size} states)"
+
+
+def _conditional(variable: Variable, weights: Sequence[int]) -> Floats:
+    matrix = np.zeros((len(variable.values), len(weights)))
+    matrix[variable.value, variable.state] = [
+        w / weights[s] for s, w in zip(variable.state.tolist(), variable.weight, strict=True)
+    ]
+    return matrix

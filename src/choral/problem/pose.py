@@ -1,0 +1,190 @@
+"""From a joint law and what to reveal, protect and use, to a `Problem`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from choral.describe.joint import Cell, Joint
+from choral.errors import ColumnError, ProblemError, did_you_mean
+from choral.problem.kernel import Problem, Variable
+
+Group: TypeAlias = "str | Sequence[str]"
+MAX_GROUPS = 100_000
+"""More protected groups than this are refused before they are built."""
+
+
+def pose(
+    joint: Joint,
+    reveal: str | Sequence[str] | None = None,
+    protect: str | Sequence[Group] | None = None,
+    use: Sequence[str] | None = None,
+    order: int = 1,
+) -> Problem:
+    """The problem of telling `reveal` while every group in `protect` stays independent of the code.
+
+    `reveal` defaults to the column "W"; `use` (what the channel may look at) to every column but the target,
+    with the protected ones; `protect` to every used column alone, but the target. `order=k` protects every
+    k of the protected columns together.
+
+    >>> from choral.describe import examples
+    >>> pose(examples.bsc_and_bec())
+    Problem(reveal W, protect X1, X2; 6 states)
+    """
+    target = _target(joint, reveal)
+    asked = None if protect is None else _groups(joint, protect)
+    used = _used(joint, target, asked, use)
+    groups = _ordered(asked if asked is not None else [(c,) for c in used if c not in target], order)
+    if not groups:
+        raise ProblemError("Nothing is protected.", "Name at least one column to protect, or use another column.")
+    for group in groups:
+        if set(target) <= set(group):
+            raise ProblemError(
+                f"'{'+'.join(target)}' is to be revealed and protected at once.",
+                "Take it out of protect, or use self_disclose to reveal the protected columns jointly.",
+            )
+    return _problem(joint, used, groups, target)
+
+
+def pose_self(
+    joint: Joint,
+    protect: str | Sequence[Group] | None = None,
+    use: Sequence[str] | None = None,
+    order: int = 1,
+) -> Problem:
+    """The problem of telling as much as possible about all used columns jointly (self-disclosure).
+
+    >>> from choral.describe import examples
+    >>> pose_self(examples.bernoulli(0.5, 2))
+    Problem(reveal X1+X2, protect X1, X2; 4 states)
+    """
+    asked = None if protect is None else _groups(joint, protect)
+    used = _columns(joint, use, "use") if use is not None else list(joint.names)
+    groups = _ordered(asked if asked is not None else [(c,) for c in used], order)
+    if not groups:
+        raise ProblemError("Nothing is protected.", "Name at least one column to protect.")
+    for group in groups:
+        if set(used) <= set(group):
+            raise ProblemError(
+                f"All that is used, '{'+'.join(used)}', is protected as one group.",
+                "Nothing could be said then; protect smaller groups.",
+            )
+    return _problem(joint, used, groups, tuple(used))
+
+
+def _target(joint: Joint, reveal: str | Sequence[str] | None) -> tuple[str, ...]:
+    if reveal is None:
+        if "W" not in joint.names:
+            raise ProblemError(
+                f"Nothing is named to be revealed, and there is no column 'W' among {', '.join(joint.names)}.",
+                "Say reveal=…, or call self_disclose.",
+            )
+        reveal = "W"
+    return tuple(_columns(joint, [reveal] if isinstance(reveal, str) else reveal, "reveal"))
+
+
+def _columns(joint: Joint, names: str | Sequence[str], where: str) -> list[str]:
+    columns = [names] if isinstance(names, str) else list(names)
+    if not columns:
+        raise ProblemError(f"`{where}` is empty.", "Name at least one column.")
+    for name in columns:
+        if name not in joint.names:
+            raise ColumnError(f"`{where}` names '{name}', which is no column.", did_you_mean(name, joint.names))
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ProblemError(f"`{where}` names '{twice}' twice in '{'+'.join(columns)}'.", "Name each column once.")
+    return columns
+
+
+def _groups(joint: Joint, protect: str | Sequence[Group]) -> list[tuple[str, ...]]:
+    listed = [protect] if isinstance(protect, str) else list(protect)
+    if not listed:
+        raise ProblemError("`protect` is empty.", "Name at least one column to protect.")
+    groups = [tuple(_columns(joint, group, "protect")) for group in listed]
+    seen: dict[frozenset[str], tuple[str, ...]] = {}
+    for group in groups:
+        if frozenset(group) in seen:
+            raise ProblemError(f"`protect` names the group '{'+'.join(group)}' twice.", "Name each group once.")
+        seen[frozenset(group)] = group
+    return groups
+
+
+def _used(
+    joint: Joint, target: tuple[str, ...], asked: list[tuple[str, ...]] | None, use: Sequence[str] | None
+) -> list[str]:
+    if use is not None:
+        return _columns(joint, use, "use")
+    protected = {column for group in asked or [] for column in group}
+    used = [name for name in joint.names if name not in target or name in protected]
+    if not used:
+        raise ProblemError("No column is left for the channel to look at.", "Add columns beside the target.")
+    return used
+
+
+def _ordered(groups: list[tuple[str, ...]], order: int) -> list[tuple[str, ...]]:
+    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+        raise ProblemError(f"order={order!r} is not a positive whole number.", "order=2 protects every pair.")
+    if order == 1:
+        return groups
+    if any(len(group) > 1 for group in groups):
+        raise ProblemError(
+            f"order={order} with the group '{'+'.join(next(g for g in groups if len(g) > 1))}'.",
+            "Give single columns with order, or list the groups themselves.",
+        )
+    columns = [group[0] for group in groups]
+    if order > len(columns):
+        raise ProblemError(f"order={order}, but only {len(columns)} columns are protected.", "Lower the order.")
+    chosen = []
+    for group in combinations(columns, order):
+        chosen.append(group)
+        if len(chosen) > MAX_GROUPS:
+            raise ProblemError(f"order={order} makes more than {MAX_GROUPS} groups.", "Lower the order.")
+    return chosen
+
+
+def _problem(joint: Joint, used: Sequence[str], groups: Iterable[Sequence[str]], target: Sequence[str]) -> Problem:
+    prior = joint.weights(used)
+    number = {cell: s for s, cell in enumerate(prior)}
+    used_alphabets = [joint.alphabets[joint.position(name)] for name in used]
+    states = tuple(tuple(a[i] for a, i in zip(used_alphabets, cell, strict=True)) for cell in prior)
+    weights = tuple(prior.values())
+    return Problem(
+        columns=tuple(used),
+        states=states,
+        weights=weights,
+        groups=tuple(_variable(joint, used, number, weights, group) for group in groups),
+        target=_variable(joint, used, number, weights, target),
+    )
+
+
+def _variable(
+    joint: Joint, used: Sequence[str], number: dict[Cell, int], weights: tuple[int, ...], columns: Sequence[str]
+) -> Variable:
+    name = "+".join(columns)
+    cells = joint.weights(columns)
+    code = {cell: v for v, cell in enumerate(cells)}
+    alphabets = [joint.alphabets[joint.position(column)] for column in columns]
+    values: list[Any] = [tuple(a[i] for a, i in zip(alphabets, cell, strict=True)) for cell in cells]
+    if len(columns) == 1:
+        values = [value[0] for value in values]
+    if set(columns) <= set(used):
+        where = [list(used).index(column) for column in columns]
+        labels = (code[tuple(cell[i] for i in where)] for cell in number)
+        return Variable.function(name, columns, values, labels, weights)
+    both = joint.weights([*used, *columns])
+    sums: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for cell, weight in both.items():
+        sums[number[cell[: len(used)]], code[cell[len(used) :]]] += weight
+    keys = sorted(sums)
+    return Variable(
+        name,
+        tuple(columns),
+        tuple(values),
+        np.array([s for s, _ in keys], dtype=np.int64),
+        np.array([v for _, v in keys], dtype=np.int64),
+        tuple(sums[key] for key in keys),
+    )

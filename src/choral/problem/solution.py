@@ -1,0 +1,90 @@
+"""Answers as plain frozen data: a channel that exists, and a bound with what proves it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from choral.problem.kernel import Problem
+
+Row: TypeAlias = "tuple[int, tuple[tuple[int, int], ...]]"
+"""One state: its denominator, and (code, numerator) pairs in order of codes; the numerators sum to the denominator."""
+
+
+@dataclass(frozen=True)
+class ExactChannel:
+    """p(y | s) in integers, one row per state; a code that is not listed has probability zero."""
+
+    codes: int
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def from_joint(cls, problem: Problem, codes: Sequence[Mapping[int, Fraction]]) -> ExactChannel:
+        """The channel with these exact p(s, y); empty codes are left out, and the rest put in order.
+
+        Codes are sorted by their posteriors over the states, the largest mass on the first state first.
+        """
+        tidy = [{s: mass for s, mass in sorted(code.items()) if mass} for code in codes]
+        tidy = sorted((code for code in tidy if code), key=_posterior)
+        columns: list[list[tuple[int, Fraction]]] = [[] for _ in problem.states]
+        for y, code in enumerate(tidy):
+            for s, mass in code.items():
+                columns[s].append((y, mass / problem.prior_of(s)))
+        return cls(len(tidy), tuple(row_of(column) for column in columns))
+
+    def joint(self, problem: Problem) -> list[dict[int, Fraction]]:
+        """p(s, y) as Fractions, one mapping from states per code."""
+        codes: list[dict[int, Fraction]] = [{} for _ in range(self.codes)]
+        for s, (denominator, entries) in enumerate(self.rows):
+            scale = Fraction(problem.weights[s], problem.total * denominator)
+            for y, n in entries:
+                codes[y][s] = n * scale
+        return codes
+
+
+def row_of(column: Sequence[tuple[int, Fraction]]) -> Row:
+    """Fractions that sum to one as integers over their least common denominator."""
+    denominator = math.lcm(*(p.denominator for _, p in column))
+    return denominator, tuple((y, p.numerator * (denominator // p.denominator)) for y, p in column)
+
+
+def _posterior(code: Mapping[int, Fraction]) -> list[tuple[int, Fraction]]:
+    total = sum(code.values())
+    return [(s, -mass / total) for s, mass in code.items()]
+
+
+@dataclass(frozen=True)
+class VertexBound:
+    """Proof by extreme points: for any π, H(W|Y) ≥ π·p + min over extreme points t of [H(P_{W|X} t) - π·t].
+
+    (The bracket is concave in t, so its minimum over S is at an extreme point.) `multipliers[s]` is π_s. `tight`
+    are the posteriors among which the minimum is attained; whoever checks the bound enumerates all of them again.
+    """
+
+    multipliers: tuple[Fraction, ...]
+    tight: tuple[Mapping[int, Fraction], ...]
+
+
+@dataclass(frozen=True)
+class GroupBound:
+    """Proof by pr:upper_bound: I(W;Y) ≤ I(W;S) - I(W;Z) for the protected group at this position.
+
+    Without a group it is the data-processing inequality, I(W;Y) ≤ I(W;S).
+    """
+
+    group: int | None
+
+
+Bound: TypeAlias = "VertexBound | GroupBound"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver found: a private channel, a bound that can be re-checked, and the story of how."""
+
+    channel: ExactChannel
+    bound: Bound
+    how: str

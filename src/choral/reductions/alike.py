@@ -1,0 +1,91 @@
+"""Alike states are one state.
+
+Two states with the same conditional laws of every protected group and of the target, P(z|s) = P(z|s') and
+P(w|s) = P(w|s'), are alike. *Claim:* an optimal channel may treat them alike. *Proof:* summing a channel's masses over
+classes, t_c = Σ_{s∈c} p(s|y), changes neither P t nor P_{W|S} t, so a private channel on states gives one on classes
+with the same (W, Y); conversely a channel on classes, applied to the class of a state, is private and has the same
+(W, Y). A multiplier π_c of a class, given to each of its states, proves the same bound, since π·t is the same. ∎
+
+This is what makes unprotected columns cheap: values that tell the same about the target collapse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from choral.problem.kernel import Index, Problem, Variable
+from choral.problem.solution import ExactChannel, Solution, VertexBound
+from choral.reductions.base import Reduced
+
+
+@dataclass(frozen=True)
+class MergeAlike:
+    """Join states that no protected group and no target can tell apart."""
+
+    def apply(self, problem: Problem) -> Reduced:
+        """The problem on classes of alike states; a class is named by its first state."""
+        keys: list[list[tuple[int, int, Fraction]]] = [[] for _ in problem.states]
+        for position, variable in enumerate((*problem.groups, problem.target)):
+            for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
+                share = Fraction(w, problem.weights[s])
+                keys[s].append((position, v, share))
+        number: dict[tuple[tuple[int, int, Fraction], ...], int] = {}
+        label = np.array([number.setdefault(tuple(key), len(number)) for key in keys], dtype=np.int64)
+        first = [-1] * len(number)
+        weights = [0] * len(number)
+        for s, c in enumerate(label.tolist()):
+            weights[c] += problem.weights[s]
+            if first[c] < 0:
+                first[c] = s
+        reduced = Problem(
+            columns=problem.columns,
+            states=tuple(problem.states[s] for s in first),
+            weights=tuple(weights),
+            groups=tuple(_collapsed(group, label) for group in problem.groups),
+            target=_collapsed(problem.target, label),
+        )
+        return Reduced(reduced, _Spread(problem, reduced, label))
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """The way back: every state of a class has the row of the class."""
+
+    problem: Problem
+    reduced: Problem
+    label: Index
+
+    def invert(self, solution: Solution) -> Solution:
+        """The same channel on the original states; the same multiplier for all states of a class."""
+        label = self.label.tolist()
+        members: list[list[int]] = [[] for _ in self.reduced.states]
+        for s, c in enumerate(label):
+            members[c].append(s)
+        share = [Fraction(self.problem.weights[s], self.reduced.weights[c]) for s, c in enumerate(label)]
+        bound = solution.bound
+        if isinstance(bound, VertexBound):
+            bound = VertexBound(
+                tuple(bound.multipliers[c] for c in label),
+                tuple({s: mass * share[s] for c, mass in t.items() for s in members[c]} for t in bound.tight),
+            )
+        rows = tuple(solution.channel.rows[c] for c in label)
+        return Solution(ExactChannel(solution.channel.codes, rows), bound, solution.how)
+
+
+def _collapsed(variable: Variable, label: Index) -> Variable:
+    sums: dict[tuple[int, int], int] = {}
+    for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
+        key = int(label[s]), v
+        sums[key] = sums.get(key, 0) + w
+    keys = sorted(sums)
+    return Variable(
+        variable.name,
+        variable.columns,
+        variable.values,
+        np.array([c for c, _ in keys], dtype=np.int64),
+        np.array([v for _, v in keys], dtype=np.int64),
+        tuple(sums[key] for key in keys),
+    )

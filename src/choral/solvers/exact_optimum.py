@@ -1,0 +1,124 @@
+"""Optimal answers for problems whose extreme points can be listed, and closed forms for nullity 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+
+from choral.problem.form import Form, incidence
+from choral.problem.kernel import Problem
+from choral.problem.solution import ExactChannel, Solution, VertexBound
+from choral.solvers.enumeration import MOST_POINTS, extreme_points
+from choral.solvers.mixture import best_mixture, entropies
+
+NEAREST = 1e-9
+"""Posteriors whose slack is within this of the smallest are recomputed exactly when the bound is stated."""
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """Theorem theo1: list the extreme points of S, then mix them by a linear program. Optimal."""
+
+    most: int | None = MOST_POINTS
+
+    def solve(self, problem: Problem, should_stop: Callable[[], bool] | None = None) -> Solution:
+        """The optimal channel with at most nul(P)+1 codes, and the multipliers that prove it."""
+        points = extreme_points(problem, self.most, should_stop)
+        posteriors = [{s: Fraction(w, t.denominator) for s, w in t.weights.items()} for t in points]
+        mixture = best_mixture(problem, posteriors)
+        codes = [{s: u * mass for s, mass in posteriors[k].items()} for k, u in mixture.weights.items()]
+        codes = merged_codes(problem, codes)
+        bound = vertex_bound(problem, posteriors, mixture.multipliers)
+        return Solution(
+            ExactChannel.from_joint(problem, codes), bound, f"enumeration of {len(points)} extreme points, then theo1"
+        )
+
+
+def merged_codes(problem: Problem, codes: Sequence[Mapping[int, Fraction]]) -> list[dict[int, Fraction]]:
+    """The codes with those joined that say exactly the same about the target: nothing is lost, privacy stays."""
+    cells = problem.target.by_state(problem.size)
+    joined: dict[tuple[tuple[int, Fraction], ...], dict[int, Fraction]] = {}
+    for code in codes:
+        law: dict[int, Fraction] = {}
+        for s, mass in code.items():
+            for v, w in cells[s]:
+                law[v] = law.get(v, Fraction(0)) + mass * Fraction(w, problem.weights[s])
+        total = sum(law.values())
+        known = joined.setdefault(tuple((v, law[v] / total) for v in sorted(law) if law[v]), {})
+        for s, mass in code.items():
+            known[s] = known.get(s, Fraction(0)) + mass
+    return list(joined.values())
+
+
+def constant_code(problem: Problem, why: str) -> Solution:
+    """One code for everybody: optimal where nothing can be told (nullity 0, or Prop1 says infeasible).
+
+    If P has nullity 0, S is the prior alone; if Null(P) ⊂ Null(P_{W|X}), the law of W is the same on all of S.
+    Either way the entropy of W is H(W) at every point of S, and π = 0 proves it.
+    """
+    everything = {s: problem.prior_of(s) for s in range(problem.size)}
+    zeros = (Fraction(0),) * problem.size
+    return Solution(ExactChannel.from_joint(problem, [everything]), VertexBound(zeros, (everything,)), why)
+
+
+def two_ends(problem: Problem) -> Solution:
+    """Nullity 1: S is a segment, and its two ends are the codes whatever the target is (P4).
+
+    With n spanning Null(P), the ends are p - a·n and p + b·n for the largest a, b that keep them non-negative,
+    and p is their mixture with weights b/(a+b) and a/(a+b).
+    """
+    n = null_vector(problem)
+    p = [problem.prior_of(s) for s in range(problem.size)]
+    a = min(p[s] / n[s] for s in range(problem.size) if n[s] > 0)
+    b = min(p[s] / -n[s] for s in range(problem.size) if n[s] < 0)
+    ends = [{s: p[s] + step * n[s] for s in range(problem.size) if p[s] + step * n[s]} for step in (-a, b)]
+    weights = [b / (a + b), a / (a + b)]
+    codes = [{s: u * mass for s, mass in end.items()} for u, end in zip(weights, ends, strict=True)]
+    cost = entropies(problem, ends)
+    at = max(range(problem.size), key=lambda s: abs(n[s]))
+    slope = Fraction(float(cost[1] - cost[0])) / ((a + b) * n[at])
+    multipliers = tuple(slope if s == at else Fraction(0) for s in range(problem.size))
+    return Solution(
+        ExactChannel.from_joint(problem, codes),
+        VertexBound(multipliers, tuple(ends)),
+        "nullity 1: the two ends of S (P4)",
+    )
+
+
+def null_vector(problem: Problem) -> list[Fraction]:
+    """A vector that spans Null(P) when the nullity is 1."""
+    matrix = incidence(problem)
+    rows = [list(matrix.rows[i]) for i in matrix.independent()]
+    basis, nullity = flint.fmpz_mat(rows).nullspace()
+    if nullity != 1:
+        raise ValueError(f"the nullity is {nullity}, not 1")
+    return [Fraction(int(basis[s, 0]) * matrix.scale[s]) for s in range(problem.size)]
+
+
+def exact_optimum(
+    problem: Problem, form: Form, most: int | None = MOST_POINTS, should_stop: Callable[[], bool] | None = None
+) -> Solution:
+    """The optimum by the shortest exact way that the form allows."""
+    if form.nullity == 0:
+        return constant_code(problem, "nullity 0: nothing can be told")
+    if form.nullity == 1:
+        return two_ends(problem)
+    if not form.feasible:
+        return constant_code(problem, "infeasible by Prop1: Null(P) lies in Null(P_{W|X})")
+    return Enumeration(most).solve(problem, should_stop)
+
+
+def vertex_bound(
+    problem: Problem, posteriors: Sequence[Mapping[int, Fraction]], multipliers: tuple[Fraction, ...]
+) -> VertexBound:
+    """The bound of these multipliers, with the posteriors near which it is attained."""
+    pi = np.array([float(x) for x in multipliers])
+    slack = entropies(problem, posteriors) - np.array(
+        [sum(pi[s] * (m.numerator / m.denominator) for s, m in t.items()) for t in posteriors]
+    )
+    near = np.flatnonzero(slack <= slack.min() + NEAREST).tolist()
+    return VertexBound(multipliers, tuple(posteriors[k] for k in near))

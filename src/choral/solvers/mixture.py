@@ -1,0 +1,184 @@
+"""The LP of theo1: the best weights on given posteriors, as a basic solution in exact fractions.
+
+HiGHS proposes a basis; the weights on it are solved in fractions. A simplex method with exact ratio tests takes
+over where floats misjudged feasibility (masses far below a solver's tolerance), so what is returned always
+reproduces the prior exactly, with at most nul(P) + 1 posteriors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import highspy
+import numpy as np
+
+from choral.errors import SolverError
+from choral.problem.kernel import Floats, Problem
+
+OPTIMAL = 1e-12
+"""A reduced cost above minus this ends the exact simplex method; what it leaves stands in the interval."""
+ARTIFICIAL_COST = 1e4
+"""Cost, in bits, of weight on no posterior at all: above any entropy that fits in memory."""
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Weights on posteriors: Σ_k weights[k] · posterior k is the prior, exactly; and the multipliers π of the LP."""
+
+    weights: Mapping[int, Fraction]
+    multipliers: tuple[Fraction, ...]
+
+
+def entropies(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) -> Floats:
+    """H(P_{W|X} t) in bits for each posterior t, in floats."""
+    channel = problem.posterior()
+    values = np.empty(len(posteriors))
+    for k, t in enumerate(posteriors):
+        w = channel[:, list(t)] @ np.array([mass.numerator / mass.denominator for mass in t.values()])
+        w = w[w > 0]
+        values[k] = -(w * np.log2(w)).sum()
+    return values
+
+
+def best_mixture(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) -> Mixture:
+    """The weights that minimise H(W|Y) over mixtures of these posteriors that give the prior."""
+    lp = _Master.build(problem, posteriors)
+    basis = lp.basis_from_highs()
+    weights = lp.weights_on(basis) if basis is not None else None
+    if basis is None or weights is None:
+        basis = list(range(len(posteriors), len(posteriors) + len(lp.right)))  # all artificial
+    basis = lp.improved(basis)
+    weights = lp.weights_on(basis)
+    if weights is None or any(k >= len(posteriors) and u for k, u in zip(basis, weights, strict=True)):
+        raise SolverError("The prior is no mixture of the given posteriors.", "This is a defect; please report it.")
+    return Mixture(
+        {k: Fraction(int(u.p), int(u.q)) for k, u in zip(basis, weights, strict=True) if u},
+        lp.multipliers(basis),
+    )
+
+
+@dataclass(frozen=True)
+class _Master:
+    """min cost·u over u ≥ 0 with columns · u = right, on coordinates that determine a point of S.
+
+    Rows are the free coordinates (states outside a column basis of P), each divided by its prior, and the sum.
+    """
+
+    free: list[int]
+    columns: list[list[flint.fmpq]]
+    right: list[flint.fmpq]
+    cost: Floats
+    dense: Floats
+    prior: tuple[Fraction, ...]
+
+    @classmethod
+    def build(cls, problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) -> _Master:
+        free = _free_coordinates(posteriors, problem.size)
+        prior = tuple(problem.prior_of(s) for s in range(problem.size))
+        zero, one = flint.fmpq(0), flint.fmpq(1)
+        columns = []
+        for t in posteriors:
+            scaled = {s: mass / prior[s] for s, mass in t.items()}
+            columns.append(
+                [flint.fmpq(scaled[s].numerator, scaled[s].denominator) if s in scaled else zero for s in free] + [one]
+            )
+        rows = len(free) + 1
+        dense = np.array([[int(x.p) / int(x.q) for x in column] for column in columns]).T.reshape(rows, len(columns))
+        columns += [[one if i == k else zero for i in range(rows)] for k in range(rows)]
+        cost = np.concatenate([entropies(problem, posteriors), np.full(rows, ARTIFICIAL_COST)])
+        return cls(free, columns, [one] * rows, cost, np.hstack([dense, np.eye(rows)]), prior)
+
+    def basis_from_highs(self) -> list[int] | None:
+        """The basic columns of HiGHS' solution, or None when it has no full basis to offer."""
+        rows, everything = self.dense.shape
+        width = everything - rows
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = width, rows
+        lp.col_cost_ = self.cost[:width]
+        lp.col_lower_, lp.col_upper_ = np.zeros(width), np.full(width, highspy.kHighsInf)
+        lp.row_lower_ = lp.row_upper_ = np.ones(rows)
+        dense = self.dense[:, :width]
+        where = [np.flatnonzero(dense[:, k]) for k in range(width)]
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum([len(w) for w in where])]).astype(np.int32)
+        lp.a_matrix_.index_ = np.concatenate(where).astype(np.int32)
+        lp.a_matrix_.value_ = np.concatenate([dense[w, k] for k, w in enumerate(where)])
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.setOptionValue("primal_feasibility_tolerance", 1e-10)
+        solver.setOptionValue("dual_feasibility_tolerance", 1e-10)
+        solver.passModel(lp)
+        solver.run()
+        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        status = solver.getBasis().col_status
+        basis = [k for k in range(width) if status[k] == highspy.HighsBasisStatus.kBasic]
+        return basis if len(basis) == rows else None
+
+    def _matrix(self, basis: list[int]) -> flint.fmpq_mat:
+        rows = len(self.right)
+        return flint.fmpq_mat(rows, rows, [self.columns[k][i] for i in range(rows) for k in basis])
+
+    def weights_on(self, basis: list[int]) -> list[flint.fmpq] | None:
+        """The exact weights of a basis, or None when they are not unique or not all non-negative."""
+        rows = len(self.right)
+        try:
+            solved = self._matrix(basis).solve(flint.fmpq_mat(rows, 1, self.right))
+        except ZeroDivisionError:
+            return None
+        weights = [solved[i, 0] for i in range(rows)]
+        return weights if min(weights) >= 0 else None
+
+    def improved(self, basis: list[int]) -> list[int]:
+        """A feasible basis without a column of clearly negative reduced cost, from one that is feasible."""
+        basis = list(basis)
+        rows = len(self.right)
+        for step in range(50 * rows + 1000):
+            reduced = self.cost - self._duals(basis) @ self.dense
+            reduced[basis] = 0.0
+            candidates = np.flatnonzero(reduced < -OPTIMAL)
+            if not len(candidates):
+                break
+            # The steepest column first; the first one (Bland) when that has gone on for long.
+            entering = int(candidates[0] if step > 10 * rows else reduced.argmin())
+            inverse = self._matrix(basis).inv()
+            x = inverse * flint.fmpq_mat(rows, 1, self.right)
+            d = inverse * flint.fmpq_mat(rows, 1, self.columns[entering])
+            leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(rows) if d[i, 0] > 0)[2]
+            basis[leaving] = entering
+        return basis
+
+    def _duals(self, basis: list[int]) -> Floats:
+        return np.asarray(np.linalg.solve(self.dense[:, basis].T, self.cost[basis]), dtype=np.float64)
+
+    def multipliers(self, basis: list[int]) -> tuple[Fraction, ...]:
+        """π over all states: the LP's multipliers on the free coordinates, and a constant."""
+        duals = self._duals(basis).tolist()
+        constant = Fraction(duals[-1])
+        pi = [constant] * len(self.prior)
+        for s, dual in zip(self.free, duals[:-1], strict=True):
+            pi[s] += Fraction(dual / float(self.prior[s])) if self.prior[s] > Fraction(1, 10**290) else 0
+        return tuple(pi)
+
+
+def _free_coordinates(posteriors: Sequence[Mapping[int, Fraction]], size: int) -> list[int]:
+    """States whose masses, with the sum, determine every point of the affine hull of the posteriors."""
+    reduced: dict[int, list[flint.fmpq]] = {}
+    first = posteriors[0]
+    for t in posteriors[1:]:
+        row = [flint.fmpq(0)] * size
+        for s, mass in t.items():
+            row[s] += flint.fmpq(mass.numerator, mass.denominator)
+        for s, mass in first.items():
+            row[s] -= flint.fmpq(mass.numerator, mass.denominator)
+        for pivot, known in reduced.items():
+            if row[pivot]:
+                factor = row[pivot]
+                row = [x - factor * y for x, y in zip(row, known, strict=True)]
+        lead = next((s for s, x in enumerate(row) if x), None)
+        if lead is not None:
+            reduced[lead] = [x / row[lead] for x in row]
+    return sorted(reduced)

@@ -1,0 +1,104 @@
+"""What can be said before solving: feasibility, bounds, sizes and the price of privacy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+
+from choral.problem.form import Form, form_of
+from choral.problem.kernel import Problem
+from choral.problem.solution import GroupBound
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What Section II of the paper says about a problem. Information is in bits."""
+
+    states: int
+    rank: int
+    nullity: int
+    feasible: bool
+    entropy: float
+    information: float
+    upper_bound: float
+    upper_bound_from: str
+    price_at_least: float
+    codes_at_most: int
+    codes_at_least: int
+    residual_at_most: float
+    residual_at_most_by_sizes: float
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Every quantity with the words for it."""
+        return [
+            ("states of positive probability, |X̂|", f"{self.states}"),
+            ("rank of P", f"{self.rank}"),
+            ("nullity of P", f"{self.nullity}"),
+            ("something can be disclosed (Prop1)", "yes" if self.feasible else "no"),
+            ("H(W)", f"{self.entropy:.9f} bits"),
+            ("I(W;X), with no privacy at all", f"{self.information:.9f} bits"),
+            ("I_s at most (pr:upper_bound)", f"{self.upper_bound:.9f} bits, from {self.upper_bound_from}"),
+            ("price I(W;X) - I_s, at least", f"{self.price_at_least:.9f} bits"),
+            ("codes that suffice, nul(P)+1", f"{self.codes_at_most}"),
+            ("codes if all are extreme points (cor2), at least", f"{self.codes_at_least}"),
+            ("min H(X|Y), at most log rank(P) (cor1)", f"{self.residual_at_most:.9f} bits"),
+            ("the same by alphabet sizes alone", f"{self.residual_at_most_by_sizes:.9f} bits"),
+        ]
+
+    def __str__(self) -> str:
+        width = max(len(label) for label, _ in self.rows())
+        return "\n".join(f"{label.ljust(width)}  {value}" for label, value in self.rows())
+
+    def _repr_html_(self) -> str:
+        body = "".join(f"<tr><th scope='row'>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in self.rows())
+        return f"<table>{body}</table>"
+
+
+def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
+    """Feasibility (Prop1), the upper bound and its price, |Y| (app1, cor2) and the rank bound on H(X|Y) (cor1).
+
+    `codes_at_least` is about channels made of extreme points; a code may mix several, and then fewer suffice.
+
+    >>> from choral.describe import examples
+    >>> from choral.problem.pose import pose
+    >>> b = bounds_of(pose(examples.modular(3, 2)))
+    >>> b.feasible, b.nullity, round(b.upper_bound, 6)
+    (True, 10, 1.584963)
+    """
+    form = form or form_of(problem)
+    position, value = best_group(problem)
+    sizes = sum(len(group.values) for group in problem.groups) - len(problem.groups) + 1
+    return Bounds(
+        states=form.states,
+        rank=form.rank,
+        nullity=form.nullity,
+        feasible=form.feasible,
+        entropy=problem.entropy_of_target,
+        information=problem.information_of_states,
+        upper_bound=value if form.feasible else 0.0,
+        upper_bound_from=(
+            "Prop1" if not form.feasible else "I(W;X)" if position is None else problem.groups[position].name
+        ),
+        price_at_least=problem.information_of_states - (value if form.feasible else 0.0),
+        codes_at_most=form.nullity + 1,
+        codes_at_least=-(-form.states // form.rank),
+        residual_at_most=math.log2(form.rank),
+        residual_at_most_by_sizes=math.log2(min(sizes, form.states)),
+    )
+
+
+def best_group(problem: Problem) -> tuple[int | None, float]:
+    """The protected group whose bound I(W;S) - I(W;Z) is smallest, and the bound."""
+    best: tuple[int | None, float] = (None, problem.information_of_states)
+    for position, group in enumerate(problem.groups):
+        if group.is_function:
+            value = max(0.0, problem.information_of_states - problem.information_of_group(group))
+            if best[0] is None or value < best[1]:
+                best = position, value
+    return best
+
+
+def group_bound(problem: Problem) -> GroupBound:
+    """pr:upper_bound as a proof that a verifier can recheck from the law alone."""
+    return GroupBound(best_group(problem)[0])

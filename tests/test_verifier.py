@@ -1,0 +1,240 @@
+"""The verifier accepts what is true and names the first claim that is not, also when the digest was recomputed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from decimal import Decimal, localcontext
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws import full_joints
+
+import choral as ch
+from choral.errors import VerificationError
+from choral.exact import verifier
+from choral.exact.certificate import check, document_to_text, sealed
+
+VERIFIER = Path(verifier.__file__)
+
+
+def forged(document, change):
+    other = copy.deepcopy(dict(document))
+    change(other)
+    return sealed(other)
+
+
+def rejected(document, change):
+    with pytest.raises(VerificationError) as caught:
+        check(forged(document, change))
+    return caught.value.claim
+
+
+@pytest.fixture(scope="module")
+def release():
+    return ch.disclose(ch.examples.clinic(), "diagnosis").document
+
+
+def test_it_imports_the_standard_library_alone(tmp_path, release):
+    lines = VERIFIER.read_text(encoding="utf-8").splitlines()
+    imported = {line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))}
+    assert imported <= set(sys.stdlib_module_names) | {"__future__"}
+    file = tmp_path / "release.choral"
+    file.write_text(document_to_text(release), encoding="utf-8")
+    alone = tmp_path / "verifier.py"
+    alone.write_text(VERIFIER.read_text(encoding="utf-8"), encoding="utf-8")
+    command = [sys.executable, "-I", "-S", str(alone), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "VERIFIED" in done.stdout
+    assert "protects     pressure, glucose, smoker" in done.stdout
+    assert "reveals      diagnosis" in done.stdout
+
+
+@settings(deadline=None, max_examples=25)
+@given(full_joints(shapes=((2, 2), (2, 3), (2, 2, 2))), st.data())
+def test_changing_any_weight_of_the_law_or_the_channel_is_noticed(law, data):
+    d = ch.disclose(law)
+    document = d.document
+    if data.draw(st.booleans()):
+        cells = document["law"]["cells"]
+        k = data.draw(st.integers(0, len(cells) - 1))
+        new = int(cells[k][-1], 16) + data.draw(st.sampled_from([1, 7, 10**6]))
+        if len(cells) == 1:
+            return
+
+        def change(doc):
+            doc["law"]["cells"][k][-1] = f"{new:x}"
+
+        other = forged(document, change)
+        # The forged law may still be a law under which everything holds: then the claims are true, and about it.
+        try:
+            check(other)
+        except VerificationError:
+            return
+        assert d.codes == 1
+        assert d.upper_bound == 0
+        return
+    rows = document["channel"]["rows"]
+    s = data.draw(st.integers(0, len(rows) - 1))
+    k = data.draw(st.integers(1, len(rows[s]) - 1))
+    more = int(rows[s][k][1], 16) + data.draw(st.sampled_from([1, 10**9]))
+
+    def one_weight(doc):
+        doc["channel"]["rows"][s][k][1] = f"{more:x}"
+
+    assert rejected(document, one_weight) == "prior"
+
+
+@settings(deadline=None, max_examples=25)
+@given(full_joints(shapes=((2, 2, 2), (2, 3))), st.data())
+def test_moving_mass_between_codes_of_one_state_breaks_privacy(law, data):
+    d = ch.disclose(law)
+    rows = d.document["channel"]["rows"]
+    shared = [s for s, row in enumerate(rows) if len(row) > 2]
+    if not shared:
+        return
+    s = data.draw(st.sampled_from(shared))
+
+    def change(doc):
+        row = doc["channel"]["rows"][s]
+        scale = 1000
+        row[0] = f"{int(row[0], 16) * scale:x}"
+        for entry in row[1:]:
+            entry[1] = f"{int(entry[1], 16) * scale:x}"
+        row[1][1] = f"{int(row[1][1], 16) + 1:x}"
+        row[2][1] = f"{int(row[2][1], 16) - 1:x}"
+
+    assert rejected(d.document, change).startswith("privacy of")
+
+
+@settings(deadline=None, max_examples=25)
+@given(full_joints(), st.sampled_from([Decimal("1e-9"), Decimal("3e-15"), Decimal("0.1")]))
+def test_information_raised_or_lowered_and_bound_lowered_or_raised(law, step):
+    document = ch.disclose(law).document
+    information, bound = (Decimal(document["claims"][k]) for k in ("information", "upper_bound"))
+
+    def state(key, value):
+        def change(doc):
+            doc["claims"][key] = f"{value:f}"
+
+        return change
+
+    assert rejected(document, state("information", information + step)) == "information"
+    assert rejected(document, state("upper_bound", bound + step)) == "upper bound"
+    if information >= step:
+        assert rejected(document, state("information", information - step)) == "information"
+    if bound >= step:
+        assert rejected(document, state("upper_bound", bound - step)) == "upper bound"
+
+
+def test_a_group_added_that_does_not_hold_is_found(release):
+    assert (
+        rejected(release, lambda doc: doc["protect"].append(["pressure", "glucose"])) == "privacy of pressure+glucose"
+    )
+    assert rejected(release, lambda doc: doc["protect"].append(["diagnosis"])) == "privacy of diagnosis"
+
+
+def test_a_group_removed_leaves_a_weaker_claim_that_is_printed(release):
+    said = []
+    other = forged(release, lambda doc: doc["protect"].pop())
+    with pytest.raises(verifier.ClaimFailed, match="upper bound"):  # the proof of optimality no longer fits
+        verifier.verify(document_to_text(other), said.append)
+    assert any(line.startswith("protects     pressure, glucose ") for line in said)
+
+
+@pytest.mark.parametrize(
+    ("claim", "change"),
+    [
+        ("protected groups", lambda d: d.update(protect=[])),
+        ("protected groups", lambda d: d["protect"].append(["nobody"])),
+        ("protected groups", lambda d: d["protect"].append(["smoker"])),
+        ("target", lambda d: d.update(reveal=[])),
+        ("use", lambda d: d.update(use=["pressure", "pressure", "smoker"])),
+        ("law", lambda d: d.pop("law")),
+        ("law", lambda d: d["law"]["cells"].append(d["law"]["cells"][0])),
+        ("law", lambda d: d["law"]["cells"][0].__setitem__(-1, "-5")),
+        ("law", lambda d: d["law"]["cells"][0].__setitem__(-1, "0")),
+        ("law", lambda d: d["law"]["cells"][0].__setitem__(-1, 5)),
+        ("law", lambda d: d["law"]["cells"][0].__setitem__(0, 7)),
+        ("law", lambda d: d["law"]["cells"][0].__setitem__(0, True)),
+        ("law", lambda d: d["law"]["columns"].__setitem__(1, "diagnosis")),
+        ("law", lambda d: d["law"].update(kind="oracle")),
+        ("channel", lambda d: d["channel"]["rows"].pop()),
+        ("channel", lambda d: (d["channel"]["rows"].pop(), d["channel"]["states"].pop())),
+        ("channel", lambda d: d["channel"]["states"].__setitem__(0, [1, 1, 1])),
+        ("channel", lambda d: d["channel"].update(codes=99)),
+        ("channel", lambda d: d["channel"]["rows"][0][1].__setitem__(1, "-1")),
+        ("channel", lambda d: d["channel"]["rows"][0][1].__setitem__(1, "1_0")),
+        ("channel", lambda d: d["channel"]["rows"][0][1].__setitem__(0, 98)),
+        ("information", lambda d: d["claims"].update(information="Infinity")),
+        ("information", lambda d: d["claims"].update(information="1e-1")),
+        ("upper_bound", lambda d: d["claims"].update(upper_bound=0.1)),
+        ("upper bound", lambda d: d.pop("bound")),
+        ("upper bound", lambda d: d["bound"].update(kind="trust me")),
+        ("upper bound", lambda d: d["bound"]["multipliers"].pop()),
+        ("upper bound", lambda d: d["bound"]["multipliers"].__setitem__(0, "ff/1")),
+        ("upper bound", lambda d: d["bound"]["multipliers"].__setitem__(0, "1/0")),
+        ("upper bound", lambda d: d.update(bound={"kind": "group", "group": 0})),
+        ("upper bound", lambda d: d.update(bound={"kind": "group", "group": 17})),
+    ],
+)
+def test_forgeries_are_named(release, claim, change):
+    assert rejected(release, change) == claim
+
+
+def test_the_channel_of_another_law_is_rejected(release):
+    other = ch.disclose(ch.examples.clinic(), "diagnosis", order=1, protect=["smoker"]).document
+
+    def change(doc):
+        doc["channel"] = other["channel"]
+
+    assert rejected(release, change).startswith("privacy of")
+
+
+def test_what_is_not_a_release_is_a_sentence_not_a_traceback(tmp_path):
+    for name, text in {"empty": "", "text": "hello", "list": "[]", "deep": "[" * 100_000}.items():
+        file = tmp_path / name
+        file.write_text(text)
+        done = subprocess.run([sys.executable, str(VERIFIER), str(file)], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert done.stdout.startswith("FAILED       file")
+        assert not done.stderr
+    done = subprocess.run([sys.executable, str(VERIFIER), str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+
+
+def test_a_doubled_key_cannot_hide_a_second_document(release):
+    text = document_to_text(release).replace('"reveal":', '"reveal": ["smoker"],\n"reveal":', 1)
+    with pytest.raises(verifier.ClaimFailed, match="twice"):
+        verifier.verify(text)
+
+
+def test_json_for_programs(tmp_path, release):
+    file = tmp_path / "r.choral"
+    file.write_text(document_to_text(release), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(VERIFIER), str(file), "--json"], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+    assert found["verified"]
+    assert found["protect"] == [["pressure"], ["glucose"], ["smoker"]]
+
+
+def test_intervals_contain_what_they_should():
+    # log2(3) to 50 digits, known from elsewhere; H(1/3) = log2(3) - 2/3.
+    with localcontext(prec=70):
+        log3, unit = Decimal("1.58496250072115618145373894394781650875981440769248"), Decimal("1e-50")
+        low, high = verifier.log2(verifier.interval(3))
+        assert log3 <= high
+        assert low <= log3 + unit
+        assert 0 < high - low < unit
+        low, high = verifier.entropy(map(verifier.interval, ch.bsc("1/3")[0]))
+        h_third = log3 - Decimal(2) / 3
+        assert h_third <= high
+        assert low <= h_third + unit
+        assert 0 < high - low < unit
