@@ -69,7 +69,7 @@ def test_verify_fails_on_an_altered_file(tmp_path):
     done = choral("verify", str(file))
     assert done.returncode == 1
     assert "FAILED       digest" in done.stdout
-    assert choral("verify", str(tmp_path / "none.choral")).returncode == 1
+    assert choral("verify", str(tmp_path / "none.choral")).returncode == 2
 
 
 def test_bounds_of_a_table(table):

@@ -114,7 +114,7 @@ def test_display():
         (lambda: ch.Joint.from_counts({}, names=["X"]), ["no counts"]),
         (lambda: ch.Joint.from_table({"X": [1], "Y": [1, 2]}), ["different lengths"]),
         (lambda: ch.Joint.from_table({"X": []}), ["empty"]),
-        (lambda: ch.Joint.from_table(42), ["int", "not a table"]),
+        (lambda: ch.Joint.from_table(42), ["int", "cannot be read as a table"]),
         (lambda: ch.Joint.observed([0.5, 0.6], [ch.bsc(0.1)]), ["prior", "0.1"]),
         (lambda: ch.Joint.observed([0.5, 0.5], [[[0.5, 0.6], [0.5, 0.5]]]), ["row 0 of channel 1", "0.1"]),
         (lambda: ch.Joint.observed([1], [ch.bsc(0.1)]), ["2 rows", "1 values"]),

@@ -7,6 +7,8 @@ import json
 import subprocess
 import sys
 from decimal import Decimal, localcontext
+from fractions import Fraction as F
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -205,7 +207,8 @@ def test_what_is_not_a_release_is_a_sentence_not_a_traceback(tmp_path):
         assert done.stdout.startswith("FAILED       file")
         assert not done.stderr
     done = subprocess.run([sys.executable, str(VERIFIER), str(tmp_path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
+    assert "cannot be opened" in done.stderr
 
 
 def test_a_doubled_key_cannot_hide_a_second_document(release):
@@ -238,3 +241,79 @@ def test_intervals_contain_what_they_should():
         assert h_third <= high
         assert low <= h_third + unit
         assert 0 < high - low < unit
+
+
+# ---- what attackers found, so that it stays found --------------------------------------------------------------
+
+
+def test_huge_multipliers_do_not_blur_the_bound():
+    document = ch.disclose(ch.examples.clinic(), "diagnosis").document
+    for size in (10**40, 10**60, 10**80, 10**200):
+
+        def change(doc, size=size):
+            doc["bound"] = {"kind": "extreme points", "multipliers": [f"{size:x}/1"] * len(doc["channel"]["states"])}
+            doc["claims"]["upper_bound"] = "0.000000000000000"
+
+        assert rejected(document, change) == "upper bound"
+
+
+def test_the_verdict_does_not_depend_on_the_caller_s_decimal_context():
+    d = ch.self_disclose(ch.Joint.from_counts({(0, 0): 3, (0, 1): 1, (1, 0): 2, (1, 1): 2}, names=["A", "B"]))
+    with localcontext(prec=5):
+        assert d.verify()["verified"]
+
+
+def test_nothing_to_tell_is_proved_without_enumeration():
+    cells = dict.fromkeys(((w, *x) for w in (0, 1) for x in product((0, 1), repeat=8)), 1)
+    d = ch.disclose(ch.Joint.from_counts(cells, ["W", *(f"X{i}" for i in range(8))]))
+    assert (d.information, d.upper_bound) == (0, 0)
+    assert d.document["bound"]["kind"] == "determined"
+    assert d.verify()["verified"]
+    wrong = d.document["bound"]["coefficients"][0][0]
+
+    def change(doc):
+        doc["bound"]["coefficients"][0][0] = "1/7" if wrong != "1/7" else "1/8"
+
+    assert rejected(d.document, change) == "upper bound"
+
+
+@pytest.mark.parametrize(
+    ("claim", "change"),
+    [
+        ("channel", lambda d: d["channel"].update(codes=10**30)),
+        ("law", lambda d: d["law"]["columns"].__setitem__(1, "a\nVERIFIED")),
+        ("law", lambda d: d["law"]["columns"].__setitem__(1, "pressure, glucose")),
+        ("law", lambda d: d["law"]["alphabets"].__setitem__(1, [1, 1.0])),
+        ("law", lambda d: d["law"]["alphabets"].__setitem__(1, [0.5, {"fraction": "2/4"}])),
+        ("law", lambda d: d["law"]["alphabets"].__setitem__(1, [[], {}])),
+        ("file", lambda d: d.update(notes=None)),
+    ],
+)
+def test_what_could_mislead_or_crash_is_named(release, claim, change):
+    assert rejected(release, change) == claim
+
+
+def test_masses_beyond_floats_and_huge_weights_are_handled():
+    tiny = F(1, 10**400)
+    d = ch.disclose(
+        ch.Joint.from_counts({(0, 0): tiny, (0, 1): 1, (0, 2): 2, (1, 0): 1, (1, 1): 3, (1, 2): 1}, ["W", "A"]),
+        protect=["A"],
+        use=["W", "A"],
+    )
+    assert d.verify()["verified"]
+    assert d.gap < 1e-9
+    for m in (F(1, 10**20), F(1, 10**300)):
+        counts = {(1, 0): 1, (1, 1): 1, (1, 2): m, (2, 0): 1, (2, 1): 1, (2, 2): m}
+        d = ch.self_disclose(ch.Joint.from_counts(counts, ["A", "B"]))
+        assert d.verify()["verified"]
+        assert d.information > 0.99
+    d = ch.disclose(
+        ch.Joint.from_counts({(0, 0): F(1, 10**300), (0, 1): 1, (1, 0): 3, (1, 1): 3}, ["W", "A"]),
+        protect=["A"],
+        use=["W", "A"],
+    )
+    assert d.gap < 1e-9
+    d = ch.disclose(
+        ch.Joint.from_counts({(0, 0, 0): 10**5000, (0, 0, 1): 1, (0, 1, 0): 2, (1, 1, 1): 3}, ["W", "A", "B"])
+    )
+    assert d.verify()["verified"]

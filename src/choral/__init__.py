@@ -13,6 +13,8 @@ from choral.version import __version__
 
 _HOME = {
     "Joint": "choral.describe.joint",
+    "Exchangeable": "choral.describe.compact",
+    "Sensors": "choral.describe.compact",
     "bsc": "choral.describe.channels",
     "bec": "choral.describe.channels",
     "examples": "choral.describe",
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from choral.describe import examples as examples
     from choral.describe.channels import bec as bec
     from choral.describe.channels import bsc as bsc
+    from choral.describe.compact import Exchangeable as Exchangeable
+    from choral.describe.compact import Sensors as Sensors
     from choral.describe.joint import Joint as Joint
     from choral.disclosure import Disclosure as Disclosure
     from choral.disclosure import disclose as disclose

@@ -1,4 +1,4 @@
-"""The composer: pose → reduce → solve → invert → certify; and `Disclosure`, the result.
+"""The composer: pose → reduce → plan → solve → repair → invert → certify; and `Disclosure`, the result.
 
 A `Disclosure` is frozen. It carries the law, the problem, the exact channel, and the document that the stand-alone
 verifier checks; it can be saved only after that verifier has accepted it.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from html import escape
@@ -19,17 +19,30 @@ from typing import Any
 
 import numpy as np
 
+from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.display import LawTable
-from choral.describe.joint import Joint
-from choral.errors import ColumnError, FileInTheWayError, ReleaseFileError, did_you_mean
+from choral.describe.joint import Joint, missing_as_none
+from choral.errors import ColumnError, FileInTheWayError, ProblemError, ReleaseFileError, StoppedError
 from choral.exact import certificate
-from choral.problem.form import form_of
+from choral.exact.certificate import Law
+from choral.exact.information import stated_information
+from choral.exact.repair import repair
+from choral.limits import Clock, Limits, Progress
+from choral.planner import Plan, plan
+from choral.problem.compact import pose_score, pose_types
+from choral.problem.form import Form, form_of
 from choral.problem.kernel import Floats, Problem
 from choral.problem.pose import Group, pose, pose_self
-from choral.problem.solution import ExactChannel, Solution
+from choral.problem.solution import ExactChannel, Solution, floats_of
 from choral.reductions.alike import MergeAlike
-from choral.solvers.exact_optimum import exact_optimum
-from choral.theory.bounds import Bounds, bounds_of
+from choral.reductions.base import Inverse
+from choral.reductions.orbits import JoinOrbits
+from choral.solvers.coarse import with_coarse_target
+from choral.solvers.exact_optimum import constant_channel, exact_optimum
+from choral.solvers.fewer_codes import with_at_most
+from choral.solvers.sandwich import MOST_VALUES, Sandwich
+from choral.solvers.transport import Transport
+from choral.theory.bounds import Bounds, bounds_of, group_bound
 from choral.version import __version__
 
 
@@ -41,7 +54,7 @@ class Disclosure:
     exceeds `upper_bound`. `verify()` has the stand-alone verifier recompute every claim.
     """
 
-    law: Joint
+    law: Law
     problem: Problem
     exact_channel: ExactChannel
     document: Mapping[str, Any]
@@ -140,24 +153,29 @@ class Disclosure:
     def _number(self) -> dict[tuple[Any, ...], int]:
         return {state: s for s, state in enumerate(self.problem.states)}
 
-    def state_of(self, x: Sequence[Any] | Mapping[str, Any]) -> int:
-        """The position of a record, given as values of the used columns or as a mapping from their names."""
-        columns = self.problem.columns
-        if isinstance(x, Mapping):
-            missing = [name for name in columns if name not in x]
-            if missing:
-                raise ColumnError(f"The record lacks '{missing[0]}'.", f"The channel looks at {', '.join(columns)}.")
-            record = tuple(x[name] for name in columns)
-        else:
-            record = tuple(x)
-        if record not in self._number:
-            raise ColumnError(
-                f"The record {record!r} has probability zero under the law, so it has no code.",
-                did_you_mean(record, self._number),
-            )
-        return self._number[record]
+    def state_of(self, x: Any) -> int:
+        """The position of a record: values in the order of the used columns, or anything that names them.
 
-    def channel_of(self, x: Sequence[Any] | Mapping[str, Any]) -> tuple[Fraction, ...]:
+        A mapping, a pandas row, a named tuple: what has labels is read by label, never by position.
+        """
+        if isinstance(self.law, Exchangeable):
+            key: tuple[Any, ...] = self.law.type_of(x)
+        elif isinstance(self.law, Sensors):
+            key = (self.law.score_of(by_name(x, self.law.names)),)
+        else:
+            key = tuple(map(missing_as_none, by_name(x, self.problem.columns)))
+        try:
+            return self._number[key]
+        except KeyError:
+            raise ColumnError(
+                f"The record {key!r} does not occur under the law, so it has no code.",
+                "Give values as they stand in the law, in the order or by the names of the used columns: "
+                f"{', '.join(self.problem.columns)}.",
+            ) from None
+        except TypeError as error:
+            raise ColumnError(f"The record {x!r} is not one record: {error}.", "Give one value per column.") from None
+
+    def channel_of(self, x: Any) -> tuple[Fraction, ...]:
         """p(y | x) for one record."""
         denominator, entries = self.exact_channel.rows[self.state_of(x)]
         row = [Fraction(0)] * self.codes
@@ -165,10 +183,10 @@ class Disclosure:
             row[y] = Fraction(n, denominator)
         return tuple(row)
 
-    def sample(self, x: Sequence[Any] | Mapping[str, Any]) -> int:
+    def sample(self, x: Any) -> int:
         """One code for one record, drawn exactly from the operating system's generator.
 
-        Draw once per record: two draws for the same record can reveal a protected value (DESIGN §7).
+        Draw once per record: two independent draws for the same record can reveal a protected value.
         """
         denominator, entries = self.exact_channel.rows[self.state_of(x)]
         left = secrets.randbelow(denominator)
@@ -189,7 +207,7 @@ class Disclosure:
 
         It is written whole or not at all, readable by its owner only; an existing file is kept unless `force`.
         """
-        target = Path(path)
+        target = _path(path)
         _nothing_in_the_way(target, force)
         self.verify()
         write_whole(target, certificate.document_to_text(self.document), force)
@@ -209,11 +227,21 @@ class Disclosure:
             footnote=f"… and {left} more states" if left else "",
         )
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Disclosure):
+            return NotImplemented
+        return bool(self.document["digest"] == other.document["digest"])
+
+    def __hash__(self) -> int:
+        return hash(self.document["digest"])
+
     def __repr__(self) -> str:
+        private = ", ".join(group.name for group in self.problem.groups[:6])
+        more = ", …" if len(self.problem.groups) > 6 else ""
         return (
-            f"Disclosure({self.problem.target.name}: {self.information:.9f} of at most {self.upper_bound:.9f} bits, "
-            f"{self.codes} codes; private: {', '.join(g.name for g in self.problem.groups[:6])}"
-            f"{', …' if len(self.problem.groups) > 6 else ''})"
+            f"Disclosure({self.problem.target.name}: "
+            f"{self.information:.9f} of at most {self.upper_bound:.9f} bits, "
+            f"{self.codes} code{'s' if self.codes != 1 else ''}; private: {private}{more})"
         )
 
     def _repr_html_(self) -> str:
@@ -221,13 +249,37 @@ class Disclosure:
 
 
 def disclose(
-    joint: Joint,
+    law: Law,
     reveal: str | Sequence[str] | None = None,
     protect: str | Sequence[Group] | None = None,
     use: Sequence[str] | None = None,
     order: int = 1,
+    *,
+    tol: float = 1e-6,
+    rel_tol: float | None = None,
+    time_limit: float | None = None,
+    codes: int | None = None,
+    progress: Progress | None = None,
+    solver: str | None = None,
 ) -> Disclosure:
     """The channel that tells most about `reveal` while each group in `protect` stays independent of the code.
+
+    law         a `Joint`, or a compact law (`Exchangeable`, `Sensors`; of these, W is revealed and any `order` samples,
+                or each sensor, are protected)
+    reveal      the target: a column or several; default "W"
+    protect     a list of columns, or of groups (tuples of columns that stay private together);
+                default: every used column but the target, each alone
+    use         the columns that the channel may look at; default: all but the target
+    order       protect every `order` of the protected columns together
+    tol         stop when upper_bound - information is at most this, in bits
+    rel_tol     … or at most this share of the information
+    time_limit  seconds; then the best so far is returned, with its valid bound
+    codes       at most this many codes; `how` says what that costs
+    progress    called as progress(information, upper_bound, message) while the interval closes
+    solver      overrule the planner: "enumeration", "transport" or "sandwich"
+
+    Ctrl-C ends the search early like a time limit (a second one ends the program). Whatever ends it, the channel
+    is private, exactly, and the bound holds.
 
     >>> import choral as ch
     >>> d = ch.disclose(ch.examples.bsc_and_bec(), reveal="W")
@@ -243,7 +295,8 @@ def disclose(
     X1=1, X2=1    0    1    0
     p(y)          1/3  1/3  1/3
     """
-    return _solved(joint, pose(joint, reveal, protect, use, order))
+    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
+    return _solved(law, problem_of(law, reveal, protect, use, order), limits)
 
 
 def self_disclose(
@@ -251,32 +304,124 @@ def self_disclose(
     protect: str | Sequence[Group] | None = None,
     use: Sequence[str] | None = None,
     order: int = 1,
+    *,
+    tol: float = 1e-6,
+    rel_tol: float | None = None,
+    time_limit: float | None = None,
+    codes: int | None = None,
+    progress: Progress | None = None,
+    solver: str | None = None,
 ) -> Disclosure:
     """The channel that tells most about all used columns jointly while each protected group stays private.
+
+    The arguments are those of `disclose`; `use` defaults to every column.
 
     >>> import choral as ch
     >>> round(ch.self_disclose(ch.examples.bernoulli(0.5, 2)).information, 9)
     1.0
     """
-    return _solved(joint, pose_self(joint, protect, use, order))
+    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
+    return _solved(joint, pose_self(joint, protect, use, order), limits)
 
 
-def _solved(joint: Joint, problem: Problem) -> Disclosure:
-    reduced = MergeAlike().apply(problem)
-    solution = reduced.inverse.invert(exact_optimum(reduced.problem, form_of(reduced.problem)))
-    return certified(joint, problem, solution)
+def problem_of(
+    law: Law,
+    reveal: str | Sequence[str] | None = None,
+    protect: str | Sequence[Group] | None = None,
+    use: Sequence[str] | None = None,
+    order: int = 1,
+) -> Problem:
+    """The problem that a law and the arguments of `disclose` pose."""
+    if isinstance(law, Joint):
+        return pose(law, reveal, protect, use, order)
+    if isinstance(law, Exchangeable | Sensors):
+        if reveal not in (None, "W") or protect is not None or use is not None:
+            raise ProblemError(
+                f"A {type(law).__name__} law reveals W and protects its samples alike.",
+                "Leave out reveal, protect and use; say order=2 to protect pairs. A Joint takes them all.",
+            )
+        if isinstance(law, Exchangeable):
+            return pose_types(law, order)
+        if order != 1:
+            raise ProblemError(f"order={order} through a score.", "A score protects each sensor alone (order=1).")
+        return pose_score(law)
+    raise ProblemError(
+        f"A {type(law).__name__} is not a law.", "Build one with Joint.from_table, from_counts, from_array or observed."
+    )
 
 
-def certified(joint: Joint, problem: Problem, solution: Solution) -> Disclosure:
+def reduced_problem(problem: Problem) -> tuple[Problem, list[Inverse]]:
+    """The problem on orbits and classes of alike states, with the ways back in the order they are to be taken."""
+    inverses: list[Inverse] = []
+    for reduction in (JoinOrbits(), MergeAlike()):
+        reduced = reduction.apply(problem)
+        if reduced.problem.size < problem.size:
+            problem, inverses = reduced.problem, [reduced.inverse, *inverses]
+    return problem, inverses
+
+
+def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
+    with limits.running() as clock:
+        if clock.stopped():
+            return certified(law, problem, _trivial(problem, "stopped before it began"))
+        small, inverses = reduced_problem(problem)
+        form = form_of(small)
+        chosen = plan(form, limits.solver)
+        clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
+        solution = _fewer(small, _run(small, form, chosen, clock), limits)
+        for inverse in inverses:
+            solution = inverse.invert(solution)
+        if small.size < problem.size:
+            solution = replace(solution, how=f"{solution.how}; {problem.size} states joined into {small.size}")
+        return certified(law, problem, solution)
+
+
+def _run(problem: Problem, form: Form, chosen: Plan, clock: Clock) -> Solution:
+    """The solution by the chosen way, as a private channel with a valid bound even when it was stopped."""
+    why = f"{chosen.solver} ({chosen.why})"
+    if chosen.solver in ("closed form", "enumeration"):
+        try:
+            solution = exact_optimum(problem, form, None, clock.stopped)
+        except StoppedError:
+            return _trivial(problem, f"{why}, stopped")
+        return replace(solution, how=f"{solution.how} ({chosen.why})")
+    if chosen.solver == "transport":
+        return replace(Transport().solve(problem), how=why)
+    small = problem
+    if chosen.solver == "coarse":
+        small = with_coarse_target(problem, MOST_VALUES)
+    rough = Sandwich(clock.limits.tol, clock.limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
+    channel = repair(problem, rough.channel)
+    bound = rough.bound if small is problem else group_bound(problem)
+    return Solution(channel, bound, f"{rough.how} ({chosen.why})")
+
+
+def _trivial(problem: Problem, how: str) -> Solution:
+    """A constant code, with the bound that needs no solving (pr:upper_bound)."""
+    return Solution(constant_channel(problem), group_bound(problem), how)
+
+
+def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
+    """The solution with at most as many codes as were asked for, and what that costs."""
+    if limits.codes is None or solution.channel.codes <= limits.codes:
+        return solution
+    before = float(stated_information(problem, solution.channel))
+    channel = repair(problem, with_at_most(problem, floats_of(solution.channel), limits.codes))
+    after = float(stated_information(problem, channel))
+    how = f"{solution.how}; {channel.codes} of {solution.channel.codes} codes kept, at a cost of {before - after:.3g} bits"
+    return Solution(channel, solution.bound, how)
+
+
+def certified(law: Law, problem: Problem, solution: Solution) -> Disclosure:
     """A solution as a disclosure, with its document."""
     notes = {"how": solution.how, "made by": f"choral {__version__}"}
-    document = certificate.release_document(joint, problem, solution, notes)
-    return Disclosure(joint, problem, solution.channel, document)
+    document = certificate.release_document(law, problem, solution, notes)
+    return Disclosure(law, problem, solution.channel, document)
 
 
 def load(path: str | os.PathLike[str]) -> Disclosure:
     """The disclosure in a release file. Every claim is verified first; raises if one fails."""
-    place = Path(path)
+    place = _path(path)
     try:
         text = place.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -285,16 +430,56 @@ def load(path: str | os.PathLike[str]) -> Disclosure:
         raise ReleaseFileError(f"{place} cannot be read: {error}.", "Check the path and the permissions.") from None
     document = certificate.text_to_document(text, str(place))
     certificate.check(document)
-    joint = certificate.law_of(document)
-    if document["reveal"] == document["use"]:
-        problem = pose_self(joint, document["protect"], document["use"])
+    law = certificate.law_of(document)
+    if isinstance(law, Exchangeable):
+        problem = pose_types(law, int(document["protect"][0][0].removeprefix("any ")))
+    elif isinstance(law, Sensors):
+        problem = pose_score(law)
+    elif document["reveal"] == document["use"]:
+        problem = pose_self(law, document["protect"], document["use"])
     else:
-        problem = pose(joint, document["reveal"], document["protect"], document["use"])
-    return Disclosure(joint, problem, certificate.channel_of(document, joint, problem), document)
+        problem = pose(law, document["reveal"], document["protect"], document["use"])
+    return Disclosure(law, problem, certificate.channel_of(document, law, problem), document)
+
+
+def by_name(record: Any, names: Sequence[str]) -> list[Any]:
+    """The values of a record in the order of these names; by label where it has labels.
+
+    >>> by_name({"b": 2, "a": 1}, ["a", "b"])
+    [1, 2]
+    """
+    labels = getattr(record, "_fields", None) or getattr(record, "index", None)
+    if labels is not None and not callable(labels):  # a named tuple, a pandas Series
+        found = list(labels)
+        record = dict(zip(found, record, strict=True))
+    if isinstance(record, Mapping):
+        missing = [name for name in names if name not in record]
+        if missing:
+            raise ColumnError(f"The record lacks '{missing[0]}'.", f"The channel looks at {', '.join(names)}.")
+        return [record[name] for name in names]
+    if isinstance(record, str | bytes) or not isinstance(record, Iterable):
+        raise ColumnError(f"{record!r} is not a record.", f"Give the values of {', '.join(names)}.")
+    values = list(record)
+    if len(values) != len(names):
+        raise ColumnError(
+            f"The record has {len(values)} values, and the channel looks at {len(names)}: {', '.join(names)}.",
+            "Give these, in this order, or a mapping by name.",
+        )
+    return values
+
+
+def _path(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise ReleaseFileError(f"{path!r} is not a path.", "Give the name of a file.")
+    return Path(path)
 
 
 def _nothing_in_the_way(path: Path, force: bool) -> None:
-    if path.exists() and not force:
+    if path.is_dir():
+        raise ReleaseFileError(f"{path} is a folder.", "Name a file in it.")
+    if not path.parent.is_dir():
+        raise ReleaseFileError(f"There is no folder {path.parent}.", "Make it first.")
+    if (path.exists() or path.is_symlink()) and not force:
         raise FileInTheWayError(f"{path} exists.", "Choose another name, or say force=True (--force) to replace it.")
 
 

@@ -37,6 +37,10 @@ class TooLargeError(ChoralError):
     """An exact method would need more than it may take; says how much, before taking it."""
 
 
+class StoppedError(ChoralError):
+    """A method that has nothing to show before it ends was stopped."""
+
+
 class SolverError(ChoralError, RuntimeError):
     """A solver ended without an answer that can be certified."""
 

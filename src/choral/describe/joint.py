@@ -6,7 +6,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -47,6 +46,14 @@ class Joint:
                     f"The alphabet of '{name}' lists {twice[0]!r} twice.",
                     "List each value once; 1 and True are the same value.",
                 )
+        for cell, weight in cells.items():
+            if type(weight) is not int or weight < 0:
+                raise LawError(f"The weight {weight!r} of cell {cell} is not a count.", "Use the from_… constructors.")
+            fits = len(cell) == len(self.names) and all(
+                type(i) is int and 0 <= i < len(a) for i, a in zip(cell, self.alphabets, strict=False)
+            )
+            if not fits:
+                raise LawError(f"The cell {cell} is outside the alphabets.", "Cells are tuples of positions.")
         kept = {cell: weight for cell, weight in cells.items() if weight}
         if not kept:
             raise LawError("All weights are zero.", "A law needs at least one state of positive weight.")
@@ -121,6 +128,10 @@ class Joint:
         ((0, 1), ('a', 'b'))
         """
         names = _checked_names(names)
+        if not isinstance(counts, Mapping):
+            raise LawError(
+                f"Counts are given as a {type(counts).__name__}.", "Give a mapping from value tuples to counts."
+            )
         rows: dict[tuple[Any, ...], Fraction] = {}
         for key, weight in counts.items():
             values = tuple(_plain(v) for v in key) if isinstance(key, tuple) else (_plain(key),)
@@ -134,6 +145,9 @@ class Joint:
             raise LawError("There are no counts.", "Give at least one value tuple with a positive weight.")
         if alphabets is None:
             alphabets = [_sorted_values({key[i] for key in rows}) for i in range(len(names))]
+        alphabets = [list(alphabet) for alphabet in alphabets]
+        if len(alphabets) != len(names):
+            raise LawError(f"{len(names)} names but {len(alphabets)} alphabets.", "Give one alphabet per name.")
         positions = [{_plain(v): i for i, v in enumerate(alphabet)} for alphabet in alphabets]
         cells: dict[Cell, Fraction] = {}
         for key, number in rows.items():
@@ -154,23 +168,9 @@ class Joint:
         >>> Joint.from_table({"W": [0, 1, 1], "X": ["a", "a", "b"]}).total
         3
         """
-        if isinstance(frame, Mapping):
-            table = {str(name): list(values) for name, values in frame.items()}
-        else:
-            import narwhals as nw
-
-            try:
-                native = nw.from_native(frame, eager_only=True)
-            except TypeError as error:
-                raise LawError(
-                    f"A {type(frame).__name__} is not a table.",
-                    "Pass a pandas, polars or arrow frame, or a mapping of column names to lists.",
-                ) from error
-            table = {}
-            for name in columns if columns is not None else native.columns:
-                if name not in native.columns:
-                    raise ColumnError(f"There is no column '{name}'.", did_you_mean(name, native.columns))
-                table[name] = native[name].to_list()
+        table = _columns_of(frame)
+        if isinstance(columns, str):
+            columns = [columns] if columns in table else split_names(columns)
         names = list(columns) if columns is not None else list(table)
         for name in names:
             if name not in table:
@@ -180,8 +180,8 @@ class Joint:
             raise LawError(f"The columns have different lengths: {sorted(lengths)}.", "Make the table rectangular.")
         if not names or lengths == {0}:
             raise LawError("The table is empty.", "A law needs at least one row and one column.")
-        rows = zip(*([_missing_as_none(v) for v in table[name]] for name in names), strict=True)
-        return cls.from_counts(Counter(rows), names)
+        cleaned = [[_plain(missing_as_none(v)) for v in table[name]] for name in names]
+        return cls.from_counts(Counter(zip(*cleaned, strict=True)), names)
 
     @classmethod
     def observed(
@@ -197,6 +197,8 @@ class Joint:
         ('W', 'X1', 'X2')
         """
         law = numbers.distribution(prior, "the prior")
+        if hasattr(channels, "outputs"):
+            raise LawError("One channel is given where a list of channels is needed.", "Write [channel].")
         exact_channels, alphabets = [], [tuple(range(len(law)))]
         for i, rows in enumerate(channels, start=1):
             table = numbers.channel(rows, f"channel {i}")
@@ -209,17 +211,18 @@ class Joint:
             alphabets.append(rows.outputs if isinstance(rows, Channel) else tuple(range(len(table[0]))))
         if not exact_channels:
             raise LawError("There are no channels.", "Give at least one observation of W.")
-        cells: dict[Cell, Fraction] = {}
-        for w, pw in enumerate(law):
-            for outputs in product(*(range(len(alphabet)) for alphabet in alphabets[1:])):
-                mass = pw
-                for table, x in zip(exact_channels, outputs, strict=True):
-                    mass *= table[w][x]
-                    if not mass:
-                        break
-                if mass:
-                    cells[(w, *outputs)] = mass
-        return cls(names or ["W", *(f"X{i}" for i in range(1, len(alphabets)))], alphabets, _integers(cells))
+        weights, _ = numbers.over_common_denominator(law)
+        cells: dict[Cell, int] = {(w,): weight for w, weight in enumerate(weights) if weight}
+        for table in exact_channels:
+            flat, _ = numbers.over_common_denominator([p for row in table for p in row])
+            width = len(table[0])
+            cells = {
+                (*cell, x): weight * flat[cell[0] * width + x]
+                for cell, weight in cells.items()
+                for x in range(width)
+                if flat[cell[0] * width + x]
+            }
+        return cls(names or ["W", *(f"X{i}" for i in range(1, len(alphabets)))], alphabets, cells)
 
     # ---- looking at the law -------------------------------------------------------------------------------
 
@@ -389,9 +392,9 @@ class Joint:
         )
 
 
-def entropy_of(weights: Iterable[int], total: int) -> float:
-    """The entropy, in bits, of integer weights that sum to `total`."""
-    masses = [weight / total for weight in weights if weight]
+def entropy_of(weights: Iterable[int | Fraction], total: int) -> float:
+    """The entropy, in bits, of exact weights that sum to `total`."""
+    masses = [float(weight / total) for weight in weights if weight]
     return math.fsum(-mass * math.log2(mass) for mass in masses if mass) + 0.0
 
 
@@ -413,12 +416,17 @@ def _event(names: Sequence[str], values: Sequence[Any]) -> str:
 def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         names = split_names(names)
+    if not isinstance(names, Iterable):
+        raise LawError(f"The names are {names!r}.", "Give a list of column names.")
     checked = tuple(names)
     for name in checked:
         if not isinstance(name, str) or not name.strip():
             raise LawError(f"{name!r} is not a column name.", "Names are non-empty strings.")
-        if any(mark in name for mark in ",|"):
-            raise LawError(f"The name '{name}' contains ',' or '|'.", "Rename it: these separate names.")
+        if any(mark in name for mark in ",|+") or not name.isprintable():
+            raise LawError(
+                f"The name {name!r} contains ',', '|', '+' or what cannot be printed.",
+                "Rename it: these separate names.",
+            )
     twice = [name for name, count in Counter(checked).items() if count > 1]
     if twice:
         raise LawError(f"The name '{twice[0]}' is given twice.", "Column names must differ.")
@@ -428,7 +436,9 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
 def _plain(value: Any) -> Any:
     """A numpy scalar as the Python value it holds; anything else unchanged."""
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
+    if isinstance(value, float) and value != value:
+        raise LawError("NaN cannot be a symbol: it is not equal to itself.", "Use None for a missing value.")
     try:
         hash(value)
     except TypeError:
@@ -438,8 +448,40 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _missing_as_none(value: Any) -> Any:
-    return None if value is None or value != value else value
+def _columns_of(frame: Any) -> dict[str, list[Any]]:
+    """The columns of a table of any kind, as lists."""
+    if isinstance(frame, Mapping):
+        listed = dict(frame)
+    elif isinstance(frame, Sequence) and frame and all(isinstance(row, Mapping) for row in frame):
+        listed = {name: [row.get(name) for row in frame] for name in frame[0]}
+    else:
+        import narwhals as nw
+
+        try:
+            native = nw.from_native(frame, eager_only=True)
+            listed = {name: native[name].to_list() for name in native.columns}
+        except (TypeError, AttributeError, nw.exceptions.NarwhalsError) as error:
+            raise LawError(
+                f"A {type(frame).__name__} cannot be read as a table: {error}",
+                "Pass a pandas, polars or arrow frame whose column names are different texts, a list of records, "
+                "or a mapping of column names to lists.",
+            ) from error
+    for name, values in listed.items():
+        if not isinstance(name, str):
+            raise LawError(f"A column is named {name!r}, which is not text.", "Rename the columns first.")
+        if isinstance(values, str) or not hasattr(values, "__iter__"):
+            raise LawError(f"The column '{name}' is {values!r}.", "Give a list of values.")
+    return {name: list(values) for name, values in listed.items()}
+
+
+def missing_as_none(value: Any) -> Any:
+    """The value, or None for what stands for a missing one (NaN, NaT, NA)."""
+    if value is None:
+        return None
+    try:
+        return None if value != value else value
+    except (TypeError, ValueError):
+        return None if type(value).__name__ == "NAType" else value
 
 
 def _sorted_values(values: Iterable[Any]) -> list[Any]:

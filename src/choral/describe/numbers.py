@@ -61,6 +61,8 @@ def distribution(values: Iterable[Any], place: str) -> tuple[Fraction, ...]:
     >>> distribution([0.5, 0.5], "the prior")
     (Fraction(1, 2), Fraction(1, 2))
     """
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise LawError(f"{place.capitalize()} is {values!r}.", "Give a list of probabilities.")
     raw = list(values)
     numbers = [nonnegative(value, f"position {i} of {place}") for i, value in enumerate(raw)]
     if not numbers:
@@ -87,6 +89,8 @@ def channel(rows: Sequence[Sequence[Any]], place: str = "the channel") -> tuple[
     >>> channel([[1, 0], [0.25, 0.75]])
     ((Fraction(1, 1), Fraction(0, 1)), (Fraction(1, 4), Fraction(3, 4)))
     """
+    if isinstance(rows, str) or not isinstance(rows, Iterable):
+        raise LawError(f"{place.capitalize()} is {rows!r}.", "Give one row of probabilities per input value.")
     table = tuple(distribution(row, f"row {i} of {place}") for i, row in enumerate(rows))
     if not table:
         raise LawError(f"{place.capitalize()} has no rows.", "Give one row per input value.")

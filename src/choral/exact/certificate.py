@@ -6,24 +6,29 @@ docs/release-format.md. Only what the verifier accepts is ever written to a file
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
+from choral.describe.channels import Channel
+from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.joint import Joint
 from choral.errors import ReleaseFileError, VerificationError
 from choral.exact import verifier
 from choral.exact.information import stated_bound, stated_information
 from choral.problem.kernel import Problem
-from choral.problem.solution import Bound, ExactChannel, GroupBound, Solution, VertexBound
+from choral.problem.solution import Bound, DeterminedBound, ExactChannel, GroupBound, Solution, VertexBound
 
+Law: TypeAlias = "Joint | Exchangeable | Sensors"
 FORMAT = "choral release"
 VERSION = 1
 
 
-def release_document(law: Joint, problem: Problem, solution: Solution, notes: Mapping[str, Any]) -> dict[str, Any]:
+def release_document(law: Law, problem: Problem, solution: Solution, notes: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that a checker needs to recompute the claims of a solution, with its digest."""
     document = {
         "format": FORMAT,
@@ -37,7 +42,7 @@ def release_document(law: Joint, problem: Problem, solution: Solution, notes: Ma
             "information": stated_information(problem, solution.channel),
             "upper_bound": stated_bound(problem, solution.bound),
         },
-        "bound": _bound(solution.bound),
+        "bound": _bound(solution.bound, problem),
         "notes": dict(notes),
     }
     return sealed(document)
@@ -75,26 +80,52 @@ def text_to_document(text: str, place: str) -> dict[str, Any]:
         ) from None
 
 
-def law_of(document: Mapping[str, Any]) -> Joint:
-    """The joint law that a document is about."""
+def law_of(document: Mapping[str, Any]) -> Law:
+    """The law that a document is about."""
     law = document["law"]
+    if law["kind"] == "exchangeable":
+        return Exchangeable(
+            *_prior_and_rows(law["prior"], law["channel"]),
+            n=law["n"],
+            values=[decode(v) for v in law["values"]],
+            target_values=[decode(v) for v in law["target values"]],
+        )
+    if law["kind"] == "sensors":
+        prior = [_fraction(x) for x in law["prior"]]
+        channels = [
+            Channel(tuple(tuple(_fraction(x) for x in row) for row in table), tuple(decode(v) for v in values))
+            for table, values in zip(law["channels"], law["values"], strict=True)
+        ]
+        return Sensors(prior, channels, scores=law["scores"])
     cells = {tuple(entry[:-1]): int(entry[-1], 16) for entry in law["cells"]}
     return Joint(law["columns"], [[decode(v) for v in alphabet] for alphabet in law["alphabets"]], cells)
 
 
-def channel_of(document: Mapping[str, Any], law: Joint, problem: Problem) -> ExactChannel:
+def channel_of(document: Mapping[str, Any], law: Law, problem: Problem) -> ExactChannel:
     """The channel of a document, on the states of a problem posed on its law."""
     channel = document["channel"]
-    alphabets = [law.alphabets[law.position(name)] for name in problem.columns]
     rows = {}
     for state, (denominator, *entries) in zip(channel["states"], channel["rows"], strict=True):
-        key = tuple(a[i] for a, i in zip(alphabets, state, strict=True))
-        rows[key] = int(denominator, 16), tuple((y, int(text, 16)) for y, text in entries)
-    return ExactChannel(channel["codes"], tuple(rows[state] for state in problem.states))
+        rows[tuple(state)] = int(denominator, 16), tuple((y, int(text, 16)) for y, text in entries)
+    return ExactChannel(channel["codes"], tuple(rows[tuple(state)] for state in _states(law, problem)))
+
+
+def _prior_and_rows(prior: list[str], rows: list[list[str]]) -> tuple[list[Fraction], list[list[Fraction]]]:
+    return [_fraction(x) for x in prior], [[_fraction(x) for x in row] for row in rows]
+
+
+def _fraction(text: str) -> Fraction:
+    top, bottom = text.split("/")
+    return Fraction(int(top, 16), int(bottom, 16))
 
 
 def encode(value: Any) -> Any:
     """A symbol as JSON. Numbers, text, truth values and None stand for themselves; others are tagged."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ReleaseFileError(f"The value {value!r} is not valid text.", "Clean it first.") from None
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -103,6 +134,12 @@ def encode(value: Any) -> Any:
         return {"fraction": str(value)}
     if isinstance(value, tuple):
         return {"tuple": [encode(v) for v in value]}
+    if isinstance(value, datetime.datetime):
+        return {"datetime": value.isoformat()}
+    if isinstance(value, datetime.date):
+        return {"date": value.isoformat()}
+    if isinstance(value, Decimal):
+        return {"decimal": str(value)}
     raise ReleaseFileError(
         f"The value {value!r} of type {type(value).__name__} cannot be written to a release.",
         "Use numbers, text, truth values, None, or tuples of them as symbols.",
@@ -117,13 +154,36 @@ def decode(value: Any) -> Any:
             return Fraction(content)
         if kind == "float":
             return float(content)
+        if kind == "datetime":
+            return datetime.datetime.fromisoformat(content)
+        if kind == "date":
+            return datetime.date.fromisoformat(content)
+        if kind == "decimal":
+            return Decimal(content)
         if kind == "tuple":
             return tuple(decode(v) for v in content)
         raise ReleaseFileError(f"A symbol of kind '{kind}' is unknown.", "Upgrade choral.")
     return value
 
 
-def _law(law: Joint, problem: Problem) -> dict[str, Any]:
+def _law(law: Law, problem: Problem) -> dict[str, Any]:
+    if isinstance(law, Exchangeable):
+        return {
+            "kind": "exchangeable",
+            "n": law.n,
+            "prior": hexadecimal(law.prior),
+            "channel": [hexadecimal(row) for row in law.channel],
+            "values": [encode(value) for value in law.values],
+            "target values": [encode(value) for value in law.target_values],
+        }
+    if isinstance(law, Sensors):
+        return {
+            "kind": "sensors",
+            "prior": hexadecimal(law.prior),
+            "channels": [[hexadecimal(row) for row in table] for table in law.channels],
+            "values": [[encode(value) for value in values] for values in law.values],
+            "scores": [list(row) for row in law.scores],
+        }
     needed = {*problem.columns, *problem.target.columns, *(c for group in problem.groups for c in group.columns)}
     part = law.marginal([name for name in law.names if name in needed])
     return {
@@ -134,23 +194,45 @@ def _law(law: Joint, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _channel(law: Joint, problem: Problem, channel: ExactChannel) -> dict[str, Any]:
+def _states(law: Law, problem: Problem) -> list[list[int]]:
+    """The states as lists of integers: positions in alphabets, counts of a type, or a score."""
+    if not isinstance(law, Joint):
+        return [list(state) for state in problem.states]
     positions = [{value: i for i, value in enumerate(law.alphabets[law.position(name)])} for name in problem.columns]
+    return [[where[v] for where, v in zip(positions, state, strict=True)] for state in problem.states]
+
+
+def _channel(law: Law, problem: Problem, channel: ExactChannel) -> dict[str, Any]:
     return {
         "codes": channel.codes,
-        "states": [[where[v] for where, v in zip(positions, state, strict=True)] for state in problem.states],
+        "states": _states(law, problem),
         "rows": [[f"{denominator:x}", *([y, f"{n:x}"] for y, n in entries)] for denominator, entries in channel.rows],
     }
 
 
-def _bound(bound: Bound) -> dict[str, Any]:
+def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
     if isinstance(bound, VertexBound):
-        return {"kind": "extreme points", "multipliers": hexadecimal(bound.multipliers)}
-    return _group(bound)
-
-
-def _group(bound: GroupBound) -> dict[str, Any]:
-    return {"kind": "group", "group": bound.group}
+        proof: dict[str, Any] = {"kind": "extreme points", "multipliers": hexadecimal(bound.multipliers)}
+        if bound.exchangeable:
+            proof["exchangeable"] = [list(columns) for columns in bound.exchangeable]
+        return proof
+    if isinstance(bound, GroupBound):
+        return {"kind": "group", "group": bound.group}
+    places = [[g, v] for g, group in enumerate(problem.groups) for v in range(len(group.values))]
+    if isinstance(bound, DeterminedBound):
+        return {
+            "kind": "determined",
+            "rows": [places[i] for i in bound.rows],
+            "coefficients": [hexadecimal(row) for row in bound.coefficients],
+        }
+    return {
+        "kind": "lines",
+        "denominator": f"{bound.denominator:x}",
+        "points": [[f"{x:x}" for x in point] for point in bound.points],
+        "cells": [list(cell) for cell in bound.cells],
+        "rows": [places[i] for i in bound.rows],
+        "multipliers": [hexadecimal(row) for row in bound.multipliers],
+    }
 
 
 def hexadecimal(numbers: Sequence[Fraction]) -> list[str]:

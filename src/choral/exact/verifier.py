@@ -26,15 +26,16 @@ import json
 import sys
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from itertools import combinations
 from math import gcd, lcm
 
 FORMAT = "choral release"
 VERSION = 1
 STATED = Decimal(10) ** -15  # claims are stated to this many bits, rounded towards caution
+CERTAIN = Decimal(10) ** -30  # what is recomputed must be known to within this
+MOST_BASES = 2_000_000  # more vertices than this are not enumerated again
 DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
-BITS = 320  # fixed-point precision of p(w, y)
+BITS = 192  # fixed-point precision of probabilities, lines and multipliers
 
 
 class ClaimFailed(Exception):
@@ -72,13 +73,13 @@ def subtract(x, y):
     return DOWN.subtract(x[0], y[1]), UP.subtract(x[1], y[0])
 
 
+LN2 = DOWN.next_minus(DOWN.ln(Decimal(2))), UP.next_plus(UP.ln(Decimal(2)))
+
+
 def log2(x):
     """log₂ of a positive interval. `Decimal.ln` is correct to half a unit in the last place: one more is added."""
-    low, high = DOWN.ln(x[0]), UP.ln(x[1])
-    low, high = DOWN.next_minus(low), UP.next_plus(high)
-    two = DOWN.next_minus(DOWN.ln(Decimal(2))), UP.next_plus(UP.ln(Decimal(2)))
-    quotients = [c.divide(a, b) for a in (low, high) for b in two for c in (DOWN, UP)]
-    return min(quotients), max(quotients)
+    low, high = DOWN.next_minus(DOWN.ln(x[0])), UP.next_plus(UP.ln(x[1]))
+    return DOWN.divide(low, LN2[0 if low < 0 else 1]), UP.divide(high, LN2[1 if high < 0 else 0])
 
 
 def minus_x_log_x(x):
@@ -89,11 +90,11 @@ def minus_x_log_x(x):
     if low <= 0:
         # -x log x rises up to 1/e, so on [0, high] it is at most its value at a small `high`.
         need(high < Decimal("0.25"), "arithmetic", "a probability is too uncertain to take its logarithm")
-        return Decimal(0), UP.multiply(high, -log2((high, high))[0])
+        return Decimal(0), UP.multiply(high, log2((high, high))[0].copy_negate())
     log = log2((low, high))
     return (
-        max(Decimal(0), DOWN.multiply(low, -log[1])),
-        max(Decimal(0), UP.multiply(high, -log[0])),
+        max(Decimal(0), DOWN.multiply(low, log[1].copy_negate())),
+        max(Decimal(0), UP.multiply(high, log[0].copy_negate())),
     )
 
 
@@ -150,8 +151,9 @@ def read(text):
     need(version == VERSION, "file", f"version {version} never existed")
     try:
         content = canonical(document)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ClaimFailed("file", f"it holds what JSON cannot ({error})") from None
+    need(isinstance(document.get("notes"), dict), "file", "it has no notes")
     digest = hashlib.sha256(content).hexdigest()
     need(document.get("digest") == digest, "digest", f"it should be {digest}; the file was altered or cut")
     return document
@@ -162,7 +164,7 @@ def columns_of(document, key, known, claim):
     names = document.get(key) if isinstance(document, dict) else document
     need(isinstance(names, list) and names, claim, "it names no column")
     for name in names:
-        need(name in known, claim, f"{name!r} is no column of the law")
+        need(isinstance(name, str) and name in known, claim, f"{name!r} is no column of the law")
     need(len(set(names)) == len(names), claim, f"it names a column twice: {names}")
     return names
 
@@ -170,8 +172,7 @@ def columns_of(document, key, known, claim):
 class Table:
     """A law given cell by cell: integer weights over index tuples of named columns."""
 
-    def __init__(self, law):
-        need(law.get("kind") == "table", "law", f"its kind {law.get('kind')!r} is unknown")
+    def __init__(self, law, protect):
         self.columns = law.get("columns")
         need(
             isinstance(self.columns, list) and all(isinstance(c, str) for c in self.columns) and self.columns,
@@ -188,8 +189,10 @@ class Table:
             "it does not list one alphabet per column",
         )
         for name, alphabet in zip(self.columns, self.alphabets):
-            shown = [json.dumps(value, sort_keys=True) for value in alphabet]
-            need(len(set(shown)) == len(shown), "law", f"the alphabet of {name} lists a value twice")
+            readable = name and name.isprintable() and not set(name) & set(",|+")
+            need(readable, "law", f"{name!a} cannot be a column: it could be misread in the list of groups")
+            different = {symbol(value) for value in alphabet}
+            need(len(different) == len(alphabet), "law", f"the alphabet of {name} lists a value twice")
         self.cells = {}
         listed = law.get("cells")
         need(isinstance(listed, list) and listed, "law", "it has no cells")
@@ -221,15 +224,281 @@ class Table:
             split.setdefault(cell[: len(used)], {})[cell[len(used) :]] = weight
         return split
 
+    def screens(self, used, group):
+        """Whether the used columns determine the group."""
+        return set(group) <= set(used)
+
     def describe(self):
         """Lines that say what the law is."""
         lines = [f"{len(self.cells)} cells over {len(self.columns)} columns, weights summing to {short(self.total)}"]
         for name, alphabet in zip(self.columns, self.alphabets):
-            values = ", ".join(json.dumps(value, ensure_ascii=False) for value in alphabet[:8])
+            values = ", ".join(ascii(value) for value in alphabet[:8])
             lines.append(f"{name}: {len(alphabet)} values ({values}{', …' if len(alphabet) > 8 else ''})")
-        digest = hashlib.sha256(repr(sorted(self.cells.items())).encode()).hexdigest()
+        listed = sorted((cell, f"{weight:x}") for cell, weight in self.cells.items())
+        digest = hashlib.sha256(repr(listed).encode()).hexdigest()
         lines.append(f"fingerprint of the weights {digest[:16]}")
         return lines
+
+
+def symbol(value):
+    """A value of an alphabet as something that is equal exactly when the values are."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return Fraction(value)
+    if isinstance(value, dict) and len(value) == 1:
+        [(kind, content)] = value.items()
+        if kind == "fraction" and isinstance(content, str):
+            try:
+                return Fraction(content)
+            except (ValueError, ZeroDivisionError):
+                raise ClaimFailed("law", f"{content[:40]!r} is no fraction") from None
+        if kind in ("float", "date", "datetime", "decimal") and isinstance(content, str):
+            return kind, content
+        if kind == "tuple" and isinstance(content, list):
+            return "tuple", tuple(symbol(v) for v in content)
+    raise ClaimFailed("law", f"an alphabet holds {ascii(value)[:60]}, which is no value of the format")
+
+
+def fractions(listed, claim):
+    """A list of non-negative fractions that sum to one."""
+    need(isinstance(listed, list) and listed, claim, "a list of probabilities is missing")
+    numbers = [rational(text, claim) for text in listed]
+    need(all(x >= 0 for x in numbers), claim, "a probability is negative")
+    need(sum(numbers) == 1, claim, "probabilities do not sum to one")
+    return numbers
+
+
+def matrix_of(rows, height, claim):
+    """A channel: one list of probabilities per value of W, all of one length."""
+    need(isinstance(rows, list) and len(rows) == height, claim, "a channel needs one row per value of W")
+    table = [fractions(row, claim) for row in rows]
+    need(len({len(row) for row in table}) == 1, claim, "a channel has rows of different lengths")
+    return table
+
+
+class Compact:
+    """A law that is recomputed from its model: what the channel looks at is a state, with W and each group beside it.
+
+    `joint[name]` maps every state to the integer weights of the values of W or of a group, all over one total.
+    """
+
+    looks_at = ""
+
+    def settle(self, groups):
+        """Check that the groups are of this law, and that every joint law has the same states and weights."""
+        self.columns = [self.looks_at, *self.joint]
+        self.total = sum(w for row in self.joint["W"].values() for w in row.values())
+        for group in groups:
+            need(len(group) == 1 and group[0] in self.joint, "protected groups", f"{group} is not of this law")
+            for state, row in self.joint[group[0]].items():
+                need(sum(row.values()) == sum(self.joint["W"][state].values()), "law", "its parts do not fit together")
+
+    def weights(self, names):
+        """Integer weights of what the channel looks at, of W, or of a group."""
+        if list(names) == [self.looks_at]:
+            return {state: sum(row.values()) for state, row in self.joint["W"].items()}
+        need(len(names) == 1 and names[0] in self.joint, "law", f"{names} is not a variable of this law")
+        sums = {}
+        for row in self.joint[names[0]].values():
+            for value, weight in row.items():
+                sums[value] = sums.get(value, 0) + weight
+        return sums
+
+    def seen_from(self, used, names):
+        """For each state the joint weights with each value of W or of a group."""
+        need(list(used) == [self.looks_at], "use", f"a channel on this law looks at the {self.looks_at}")
+        need(len(names) == 1 and names[0] in self.joint, "law", f"{names} is not a variable of this law")
+        return self.joint[names[0]]
+
+    def screens(self, used, group):
+        """Whether the group is independent of W given the state."""
+        return self.looks_at == "type"
+
+
+class Exchangeable(Compact):
+    """W, and n samples that are independent given W, all through one channel; a state is a type (counts of values).
+
+    The type (c_1, …, c_m) has weight n!/Π c_a! · prior(w) · Π channel(a | w)^c_a together with w. Given the type the
+    samples are in random order, so "any k" of them are k draws without replacement: part j has probability
+    Π C(c_a, j_a) / C(n, k). A code drawn from the type alone therefore is independent of any k samples, whichever they
+    are, exactly when it is independent of such a part.
+    """
+
+    looks_at = "type"
+
+    def __init__(self, law, protect):
+        self.n = law.get("n")
+        need(type(self.n) is int and self.n >= 2, "law", "it needs n ≥ 2 samples")
+        prior = fractions(law.get("prior"), "law")
+        channel = matrix_of(law.get("channel"), len(prior), "law")
+        self.sizes = len(channel[0]), len(prior)
+        below = lcm(*(p.denominator for row in channel for p in row))
+        base = lcm(*(p.denominator for p in prior))
+        tops = [[int(p * below) for p in row] for row in channel]
+        factorial = [1]
+        for k in range(1, self.n + 1):
+            factorial.append(factorial[-1] * k)
+        orders = sorted({order_of(group, self.n) for group in protect})
+        ways = {k: factorial[self.n] // factorial[k] // factorial[self.n - k] for k in orders}
+        scale = lcm(*ways.values())
+        powers = [[power_table(t, self.n) for t in row] for row in tops]
+        parts = {k: list(compositions(k, len(channel[0]))) for k in orders}
+        self.joint = {"W": {}, **{f"any {k}": {} for k in orders}}
+        for counts in compositions(self.n, len(channel[0])):
+            multiple = factorial[self.n]
+            for c in counts:
+                multiple //= factorial[c]
+            row = {}
+            for w, p in enumerate(prior):
+                weight = multiple * int(p * base) * scale
+                for a, c in enumerate(counts):
+                    weight *= powers[w][a][c]
+                if weight:
+                    row[(w,)] = weight
+            if not row:
+                continue
+            mass = sum(row.values())
+            self.joint["W"][counts] = row
+            for k in orders:
+                cells = {}
+                for part in parts[k]:
+                    chosen = mass // ways[k]
+                    for c, j in zip(counts, part):
+                        chosen *= binomial(c, j)
+                    if chosen:
+                        cells[part] = chosen
+                self.joint[f"any {k}"][counts] = cells
+        self.settle(protect)
+
+    def describe(self):
+        """Lines that say what the law is."""
+        return [
+            f"{self.n} samples of {self.sizes[0]} values, independent given W ({self.sizes[1]} values), through one channel",
+            f"{len(self.joint['W'])} types, whose weights were recomputed from prior, channel and n",
+        ]
+
+
+class Sensors(Compact):
+    """W, and different sensors that are independent given W; a state is a score, a sum of whole numbers over sensors.
+
+    The joint weights of score and W come from convolutions, and those of score and one sensor's reading from dividing the
+    sensor out again.
+    """
+
+    looks_at = "score"
+
+    def __init__(self, law, protect):
+        prior = fractions(law.get("prior"), "law")
+        listed, scores = law.get("channels"), law.get("scores")
+        need(isinstance(listed, list) and len(listed) >= 2, "law", "it needs at least two sensors")
+        need(isinstance(scores, list) and len(scores) == len(listed), "law", "it needs scores for every sensor")
+        channels = [matrix_of(rows, len(prior), "law") for rows in listed]
+        tops = []
+        for table, row in zip(channels, scores):
+            good = isinstance(row, list) and len(row) == len(table[0]) and all(type(x) is int for x in row)
+            need(good, "law", "scores are whole numbers, one per reading")
+            below = lcm(*(p.denominator for line in table for p in line))
+            tops.append([[int(p * below) for p in line] for line in table])
+        base = lcm(*(p.denominator for p in prior))
+        self.sizes = len(channels), len(prior)
+        self.joint = {"W": {}, **{f"X{i + 1}": {} for i in range(len(channels))}}
+        for w, p in enumerate(prior):
+            if not p:
+                continue
+            singles = [score_law(row, table[w]) for row, table in zip(scores, tops)]
+            before = [{0: int(p * base)}]
+            for single in singles:
+                before.append(convolve(before[-1], single))
+            for t, weight in before[-1].items():
+                self.joint["W"].setdefault((t,), {})[(w,)] = weight
+            for i in range(len(channels)):
+                others = without(before[-1], singles[i])
+                for a, top in enumerate(tops[i][w]):
+                    for t, weight in others.items() if top else ():
+                        row = self.joint[f"X{i + 1}"].setdefault((t + scores[i][a],), {})
+                        row[(a,)] = row.get((a,), 0) + weight * top
+        self.settle(protect)
+
+    def describe(self):
+        """Lines that say what the law is."""
+        return [
+            f"{self.sizes[0]} different sensors, independent given W ({self.sizes[1]} values), seen through a score",
+            f"{len(self.joint['W'])} values of the score, whose weights were recomputed from prior, channels and scores",
+        ]
+
+
+def order_of(group, n):
+    """k for a group that says "any k" samples."""
+    good = isinstance(group, list) and len(group) == 1 and isinstance(group[0], str) and group[0].startswith("any ")
+    number = group[0].removeprefix("any ") if good else ""
+    need(
+        number.isdecimal() and number.isascii() and 1 <= int(number[:9]) <= n,
+        "protected groups",
+        f"{group} is not 'any k'",
+    )
+    return int(number)
+
+
+def compositions(n, parts):
+    """All ways to write n as an ordered sum of this many numbers."""
+    if parts == 1:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        for rest in compositions(n - first, parts - 1):
+            yield (first, *rest)
+
+
+def power_table(base, n):
+    """1, base, base², …, baseⁿ."""
+    table = [1]
+    for _ in range(n):
+        table.append(table[-1] * base)
+    return table
+
+
+def binomial(n, k):
+    """n over k, zero when k > n."""
+    result = 1
+    for i in range(k):
+        result = result * (n - i) // (i + 1)
+    return result
+
+
+def score_law(scores, weights):
+    """The law of one sensor's score."""
+    law = {}
+    for score, weight in zip(scores, weights):
+        if weight:
+            law[score] = law.get(score, 0) + weight
+    return law
+
+
+def convolve(first, second):
+    """The law of a sum of independent scores."""
+    result = {}
+    for a, p in first.items():
+        for b, q in second.items():
+            result[a + b] = result.get(a + b, 0) + p * q
+    return result
+
+
+def without(law, single):
+    """The law of a sum without one of its terms: the quotient of two polynomials, which must leave no rest."""
+    lowest = min(single)
+    top = single[lowest]
+    result = {}
+    for t in sorted(law):
+        left = law[t] - sum(weight * result.get(t - score, 0) for score, weight in single.items() if score != lowest)
+        need(left % top == 0, "law", "a sensor cannot be divided out")
+        if left:
+            result[t - lowest] = left // top
+    need(convolve(result, single) == law, "law", "a sensor cannot be divided out")
+    return result
+
+
+LAWS = {"table": Table, "exchangeable": Exchangeable, "sensors": Sensors}
 
 
 def short(number):
@@ -255,6 +524,8 @@ class Channel:
         need(type(self.codes) is int and self.codes > 0, "channel", "it has no codes")
         states, rows = channel.get("states"), channel.get("rows")
         need(isinstance(states, list) and isinstance(rows, list), "channel", "it lists no states")
+        entries = sum(len(row) - 1 for row in rows if isinstance(row, list))
+        need(self.codes <= entries, "channel", f"it claims {self.codes} codes, more than it lists entries")
         need(len(states) == len(rows), "channel", "it does not list one row per state")
         self.rows = {}
         for state, row in zip(states, rows):
@@ -351,25 +622,35 @@ def entropy_of_target(law, target):
 
 def compare_information(found, stated):
     """The stated information must be the true one, rounded down to fifteen decimals."""
-    low, high = found
-    need(stated >= 0, "information", f"{stated} is negative")
-    true_low = max(low, Decimal(0))
-    need(stated <= max(high, Decimal(0)), "information", f"{stated} is stated but only {true_low:.18f} is disclosed")
-    need(true_low - stated < 2 * STATED, "information", f"{stated} is stated but {true_low:.18f} is disclosed")
+    low, high = certain(found, "information")
+    need(stated <= UP.add(low, CERTAIN), "information", f"{stated:f} is stated but only {low:.18f} is disclosed")
+    need(UP.subtract(high, stated) < 2 * STATED, "information", f"{stated:f} is stated but {low:.18f} is disclosed")
 
 
 def compare_bound(found, stated):
     """The stated bound must be the recomputed one, rounded up to fifteen decimals."""
-    low, high = max(found[0], Decimal(0)), max(found[1], Decimal(0))
-    need(stated >= low, "upper bound", f"{stated} is stated but its proof gives only {high:.18f}")
-    need(stated - low < 2 * STATED, "upper bound", f"{stated} is stated but its proof gives the tighter {high:.18f}")
+    low, high = certain(found, "upper bound")
+    need(UP.add(stated, CERTAIN) >= high, "upper bound", f"{stated:f} is stated but its proof gives only {high:.18f}")
+    need(UP.subtract(stated, low) < 2 * STATED, "upper bound", f"{stated:f} is stated but its proof gives {high:.18f}")
+
+
+def certain(found, claim):
+    """An interval of a number that is not negative, refused when it is too wide to decide anything."""
+    need(
+        UP.subtract(found[1], found[0]) <= CERTAIN, claim, "it cannot be recomputed with certainty (numbers too large)"
+    )
+    return max(found[0], Decimal(0)), max(found[1], Decimal(0))
 
 
 # ---- what proves an upper bound -------------------------------------------------------------------------------
 
 
 def bound_from_group(law, used, target, groups, prior, proof):
-    """I(W;Y) ≤ I(W;S) - I(W;Z): a code independent of Z says nothing that Z says (pr:upper_bound)."""
+    """I(W;Y) ≤ I(W;S) - I(W;Z): a code independent of Z says nothing that Z says (pr:upper_bound).
+
+    It needs Z to be independent of W given the state S: a function of S, or samples given their type. Then, for a code
+    drawn from S and independent of Z, I(W;Y) ≤ I(W,Z;Y) = I(W;Y|Z) ≤ I(W;S|Z) = I(W;S) - I(W;Z).
+    """
     whole_law = entropy(
         interval(Fraction(w, law.total)) for row in law.seen_from(used, target).values() for w in row.values()
     )
@@ -380,13 +661,13 @@ def bound_from_group(law, used, target, groups, prior, proof):
         return found
     need(type(position) is int and 0 <= position < len(groups), "upper bound", "its group is not protected")
     group = groups[position]
-    need(set(group) <= set(used), "upper bound", f"{'+'.join(group)} is not used, so its formula does not apply")
+    need(law.screens(used, group), "upper bound", f"{'+'.join(group)} is not used, so its formula does not apply")
     both = {}
-    where = [used.index(name) for name in group]
+    to_group = law.seen_from(used, group)
     for state, row in law.seen_from(used, target).items():
-        z = tuple(state[i] for i in where)
-        for w, weight in row.items():
-            both[z, w] = both.get((z, w), 0) + weight
+        for z, share in to_group[state].items():
+            for w, weight in row.items():
+                both[z, w] = both.get((z, w), 0) + Fraction(weight * share, prior[state])
     h_both = entropy(interval(Fraction(w, law.total)) for w in both.values())
     h_group = entropy(interval(Fraction(w, law.total)) for w in law.weights(group).values())
     told = subtract(add(entropy_of_target(law, target), h_group), h_both)
@@ -399,7 +680,8 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
     Every posterior p(s|y) of a private channel lies in S = {t ≥ 0 : P t = P p}. H(W at t) - π·t is concave in t, so
     on S it is smallest at an extreme point; averaging over y gives the bound. States with the same protected values
     and the same posterior of W are alike: mass may move between them without changing anything but π·t, so they
-    count as one, with the largest of their multipliers.
+    count as one, with the largest of their multipliers. Where columns are exchangeable (checked), averaging t over their
+    permutations changes neither W at t nor, with multipliers made equal on orbits, π·t: orbits count as one state.
     """
     listed = proof.get("multipliers")
     need(isinstance(listed, list) and len(listed) == len(states), "upper bound", "it lacks multipliers")
@@ -407,25 +689,282 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
     to_target = law.seen_from(used, target)
     to_groups = [law.seen_from(used, group) for group in groups]
     values = [sorted(law.weights(group)) for group in groups]
+    swaps = proof.get("exchangeable", [])
+    need(isinstance(swaps, list), "upper bound", "its exchangeable columns are not a list")
+    for names in swaps:
+        exchangeable(law, used, target, groups, columns_of(names, None, used, "upper bound"), to_target)
+    orbit = orbits(used, swaps)
     classes = {}
     for state in states:
         column = tuple(Fraction(seen[state].get(z, 0), prior[state]) for seen, zs in zip(to_groups, values) for z in zs)
         posterior = tuple(sorted((w, Fraction(weight, prior[state])) for w, weight in to_target[state].items()))
-        classes.setdefault((column, posterior), []).append(state)
-    columns = [key[0] for key in classes]
-    posteriors = [dict(key[1]) for key in classes]
+        key = (orbit(state), posterior) if swaps else (column, posterior)
+        classes.setdefault(key, []).append((state, column))
+    columns = [
+        tuple(sum(prior[s] * c[i] for s, c in members) / sum(prior[s] for s, _ in members) for i in range(len(column)))
+        if swaps
+        else members[0][1]
+        for members in classes.values()
+    ]
+    classes = {key: [state for state, _ in members] for key, members in classes.items()}
     weights = [sum(prior[s] for s in members) for members in classes.values()]
     largest = [max(pi[s] for s in members) for members in classes.values()]
-    slack = None
-    for point in extreme_points(columns, weights):
-        w = {}
+    # P(w | class) from below, in units of 2^-BITS; the true one is less than a unit larger.
+    posteriors = [[(w, (p.numerator << BITS) // p.denominator) for w, p in key[1]] for key in classes]
+    slack, best, floor = None, 0, None
+    unit = Fraction(1, 1 << BITS)
+    scaled = [(x.numerator << BITS) // x.denominator + 1 for x in largest]
+    for count, point in enumerate(extreme_points(columns, weights)):
+        low = {}
         for c, mass in point.items():
-            for value, share in posteriors[c].items():
-                w[value] = w.get(value, 0) + mass * share
-        gap = subtract(entropy(map(interval, w.values())), interval(sum(largest[c] * m for c, m in point.items())))
+            for w, share in posteriors[c]:
+                low[w] = low.get(w, 0) + mass.numerator * share // mass.denominator
+        wide = 2 * len(point)
+        if count == 2000:
+            floor = Chords()
+        if floor is not None:
+            # Chords of -x log x lie below it (and its slope is above -2): a point that is far from tight needs no logarithm.
+            pull = sum(-(-scaled[c] * m.numerator // m.denominator) for c, m in point.items())
+            if floor.entropy(low.values()) - pull - 2 * wide * len(low) > best:
+                continue
+        at_point = entropy((interval(x * unit)[0], interval((x + wide) * unit)[1]) for x in low.values())
+        gap = subtract(at_point, interval(sum(largest[c] * m for c, m in point.items())))
         slack = gap if slack is None else (min(slack[0], gap[0]), min(slack[1], gap[1]))
+        best = int(UP.multiply(slack[1], Decimal(1 << BITS)).to_integral_value(ROUND_CEILING)) + 1
     average = interval(sum(pi[s] * prior[s] for s in states) / law.total)
     return subtract(subtract(entropy_of_target(law, target), average), slack)
+
+
+class Chords:
+    """A lower bound on entropies without logarithms: chords of the concave -x log₂ x over 2¹³ cells of [0, 1]."""
+
+    cells = 13
+
+    def __init__(self):
+        size = 1 << self.cells
+        self.heights = [
+            int(
+                DOWN.multiply(minus_x_log_x(interval(Fraction(k, size)))[0], Decimal(1 << BITS)).to_integral_value(
+                    ROUND_FLOOR
+                )
+            )
+            for k in range(size + 1)
+        ]
+        self.heights.append(0)
+
+    def entropy(self, masses):
+        """At most Σ -x log₂ x, for x in units of 2^-BITS from 0 to 1."""
+        shift = BITS - self.cells
+        total = 0
+        for x in masses:
+            k = x >> shift
+            low, high = self.heights[k], self.heights[k + 1]
+            total += low + ((high - low) * (x - (k << shift)) >> shift)
+        return total
+
+
+def exchangeable(law, used, target, groups, names, to_target):
+    """Fail unless swapping the first of these columns with any other leaves the law and the groups unchanged."""
+    claim = "upper bound"
+    need(all(set(group) <= set(used) for group in groups), claim, "a group is not used, so columns cannot be exchanged")
+    need(not set(target) & set(used), claim, "the target is used, so columns cannot be exchanged")
+    family = {frozenset(group) for group in groups}
+    first = used.index(names[0])
+    for name in names[1:]:
+        swap = {names[0]: name, name: names[0]}
+        kept = {frozenset(swap.get(c, c) for c in group) for group in family} == family
+        need(kept, claim, f"{names[0]} and {name} are not protected alike")
+        second = used.index(name)
+        same = law.alphabets[law.columns.index(name)] == law.alphabets[law.columns.index(names[0])]
+        need(same, claim, f"{names[0]} and {name} have different alphabets")
+        for state, row in to_target.items():
+            other = list(state)
+            other[first], other[second] = state[second], state[first]
+            need(to_target.get(tuple(other)) == row, claim, f"{names[0]} and {name} are not exchangeable")
+
+
+def orbits(used, swaps):
+    """A function that sorts the values of each class of exchangeable columns."""
+    classes = [[used.index(name) for name in names] for names in swaps]
+    flat = [i for members in classes for i in members]
+    need(len(set(flat)) == len(flat), "upper bound", "a column is exchangeable in two classes")
+
+    def orbit(state):
+        values = list(state)
+        for members in classes:
+            for i, value in zip(members, sorted(state[i] for i in members)):
+                values[i] = value
+        return tuple(values)
+
+    return orbit
+
+
+def bound_when_determined(law, used, target, groups, prior, proof):
+    """Zero, because P(w | s) = Σ_i c_wi P(z_i | s) for every state: then P(w | y) = Σ_i c_wi p(z_i) for every code."""
+    claim = "upper bound"
+    kinds = [sorted(law.weights(group)) for group in groups]
+    places = places_of(proof, kinds)
+    listed = proof.get("coefficients")
+    values = sorted(law.weights(target))
+    need(isinstance(listed, list) and len(listed) == len(values), claim, "it lacks coefficients")
+    to_target = law.seen_from(used, target)
+    to_groups = [law.seen_from(used, group) for group in groups]
+    for w, row in zip(values, listed):
+        need(isinstance(row, list) and len(row) == len(places), claim, "it lacks coefficients")
+        numbers = [rational(text, claim) for text in row]
+        for state in prior:
+            found = sum(c * to_groups[g][state].get(z, 0) for c, (g, z) in zip(numbers, places))
+            need(found == to_target[state].get(w, 0), claim, f"the target is not determined at state {list(state)}")
+    return Decimal(0), Decimal(0)
+
+
+def places_of(proof, kinds):
+    """The (group, value) pairs that a proof's rows name."""
+    rows, places = proof.get("rows"), []
+    need(isinstance(rows, list), "upper bound", "it names no rows")
+    for row in rows:
+        good = isinstance(row, list) and len(row) == 2 and all(type(x) is int for x in row)
+        need(good and 0 <= row[0] < len(kinds) and 0 <= row[1] < len(kinds[row[0]]), "upper bound", f"bad row {row}")
+        places.append((row[0], kinds[row[0]][row[1]]))
+    need(len(set(places)) == len(places), "upper bound", "a row is listed twice")
+    return places
+
+
+def bound_from_lines(law, used, target, groups, prior, proof):
+    """H(W|Y) ≥ Σ_s p(s) min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))] for any multipliers ν.
+
+    Cells (simplices) cover the probability simplex over the values of W (`check_cover`). Line l passes below the entropy
+    at the vertices of cell l, so below it on the whole cell, by concavity; the least of all lines is therefore below the
+    entropy everywhere: H(W|Y) ≥ Σ_y p(y) min_l line_l(p(w|y)). For each y, the line that attains the minimum is
+    linear in p(s|y), and Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy; so replacing it state by state by the least of the
+    lines less their multipliers can only lower the sum. ∎
+
+    In units of 2^-BITS: heights are rounded down, so are lines; multipliers are rounded to such units, which leaves them
+    multipliers; the rest is integers, rounded down.
+    """
+    values = sorted(law.weights(target))
+    denominator = whole(proof.get("denominator"), "upper bound")
+    need(denominator > 0, "upper bound", "the denominator of its points is zero")
+    points, cells = proof.get("points"), proof.get("cells")
+    need(isinstance(points, list) and isinstance(cells, list), "upper bound", "it has no cells")
+    points = [tuple(whole(x, "upper bound") for x in point) for point in points]
+    for cell in cells:
+        good = isinstance(cell, list) and all(type(i) is int and 0 <= i < len(points) for i in cell)
+        need(good, "upper bound", "a cell names a point that is not there")
+    check_cover([[points[i] for i in cell] for cell in cells], len(values), denominator)
+    heights = [height(point, denominator) for point in points]
+    lines = [line_through([points[i] for i in cell], [heights[i] * denominator for i in cell]) for cell in cells]
+    kinds = [sorted(law.weights(group)) for group in groups]
+    places, listed = places_of(proof, kinds), proof.get("multipliers")
+    need(isinstance(listed, list), "upper bound", "it lacks multipliers")
+    need(len(listed) == len(cells), "upper bound", "it lacks multipliers for a line")
+    nu = []
+    for row in listed:
+        need(isinstance(row, list) and len(row) == len(places), "upper bound", "it lacks multipliers for a row")
+        numbers = [rational(text, "upper bound") for text in row]
+        nu.append([(x.numerator << BITS) // x.denominator for x in numbers])
+    marginals = [law.weights(group) for group in groups]
+    constants = [sum(n * marginals[g][z] for n, (g, z) in zip(row, places)) // law.total for row in nu]
+    # What each state adds: for every line, coefficients for W and minus multipliers for the groups, times weights.
+    to_target = law.seen_from(used, target)
+    to_groups = [law.seen_from(used, group) for group in groups]
+    number = {value: k for k, value in enumerate(values)}
+    by_group = [[] for _ in groups]
+    for i, (g, z) in enumerate(places):
+        by_group[g].append((i, z))
+    total = 0
+    for state, weight in prior.items():
+        law_of_w = [(number[w], x) for w, x in to_target[state].items()]
+        pull = [(i, seen[state][z]) for seen, inside in zip(to_groups, by_group) for i, z in inside if z in seen[state]]
+        least = None
+        for line, row, constant in zip(lines, nu, constants):
+            top = 0
+            for k, x in law_of_w:
+                top += line[k] * x
+            for i, x in pull:
+                top -= row[i] * x
+            value = top // weight + constant
+            if least is None or value < least:
+                least = value
+        total += least * weight // law.total
+    bottom = Fraction(total - len(prior), 1 << BITS)
+    return subtract(entropy_of_target(law, target), interval(bottom))
+
+
+def height(point, denominator):
+    """The entropy of a point, rounded down, in units of 2^-BITS."""
+    low, _ = entropy(interval(Fraction(x, denominator)) for x in point)
+    scaled = Fraction(low) * (1 << BITS)
+    return scaled.numerator // scaled.denominator
+
+
+def line_through(vertices, right):
+    """Coefficients c, rounded down, of the line with c · vertex = right at every vertex."""
+    size = len(vertices)
+    rows = [[Fraction(x) for x in vertex] + [Fraction(b)] for vertex, b in zip(vertices, right)]
+    for j in range(size):
+        swap = next(i for i in range(j, size) if rows[i][j])
+        rows[j], rows[swap] = rows[swap], rows[j]
+        head = rows[j][j]
+        rows[j] = [x / head for x in rows[j]]
+        for i in range(size):
+            if i != j and rows[i][j]:
+                factor = rows[i][j]
+                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[j])]
+    return [row[-1].numerator // row[-1].denominator for row in rows]
+
+
+def determinant(rows):
+    """The determinant of a square integer matrix, by fraction-free elimination."""
+    rows, sign, previous = [list(row) for row in rows], 1, 1
+    for k in range(len(rows) - 1):
+        swap = next((i for i in range(k, len(rows)) if rows[i][k]), None)
+        if swap is None:
+            return 0
+        if swap != k:
+            rows[k], rows[swap] = rows[swap], rows[k]
+            sign = -sign
+        for i in range(k + 1, len(rows)):
+            rows[i] = [(x * rows[k][k] - rows[i][k] * y) // previous for x, y in zip(rows[i], rows[k])]
+        previous = rows[k][k]
+    return sign * rows[-1][-1]
+
+
+def check_cover(cells, K, denominator):
+    """Fail unless the cells, simplices with K vertices each, tile the probability simplex on K values.
+
+    Required: (1) vertices are in the simplex, cells are not flat; (2) a facet that belongs to one cell only lies in a
+    face of the simplex; (3) any other facet belongs to exactly two cells, on opposite sides of it; (4) the volumes of
+    the cells sum to that of the simplex. *Why that is a cover:* let n(x) be the number of cells that contain a point x
+    in the interior, on no facet. Join two such points inside the simplex by a path that avoids all faces of
+    codimension two and crosses facets transversally. n changes only at facets; those of kind (2) are never met, and at
+    one of kind (3) one cell is left and the other entered. So n is constant, and by (4) it is one. ∎
+    """
+    claim = "upper bound"
+    need(K >= 2 and cells, claim, "there are no cells to cover the simplex")
+    seen, closed, volume = {}, set(), 0
+    for cell in cells:
+        need(len(cell) == K and len(set(cell)) == K, claim, f"a cell does not have {K} different vertices")
+        for point in cell:
+            good = len(point) == K and sum(point) == denominator
+            need(good, claim, "a vertex of a cell is not in the simplex")
+        vertices = sorted(cell)
+        det = determinant(vertices)
+        need(det != 0, claim, "a cell is flat")
+        volume += abs(det)
+        for i in range(K):
+            facet = (*vertices[:i], *vertices[i + 1 :])
+            side = (det > 0) == (i % 2 == 0)
+            need(facet not in closed, claim, "a facet belongs to more than two cells")
+            if facet not in seen:
+                seen[facet] = side
+                continue
+            need(seen.pop(facet) != side, claim, "two cells overlap at a facet")
+            closed.add(facet)
+    for facet in seen:
+        outside = any(all(point[w] == 0 for point in facet) for w in range(K))
+        need(outside, claim, "the cells leave a part of the simplex uncovered")
+    need(volume == denominator**K, claim, "the volumes of the cells do not sum to that of the simplex")
 
 
 def extreme_points(columns, weights):
@@ -466,6 +1005,9 @@ def extreme_points(columns, weights):
             i = next(i for limit, i in limits if limit == step)
             basis[i] = j
             kept, det = pivot(kept, i, j, det)
+    if len(basis) == 2:
+        yield from pairs_on_a_line(columns, weights)
+        return
     home = [0, *basis]
     start = tuple(basis)
     seen, waiting = {frozenset(start)}, [(kept, start, det)]
@@ -478,8 +1020,27 @@ def extreme_points(columns, weights):
             i = leaving_row(kept, j, home)
             moved = (*basis[:i], j, *basis[i + 1 :])
             if frozenset(moved) not in seen:
+                need(len(seen) < MOST_BASES, "upper bound", "there are too many extreme points to enumerate again")
                 seen.add(frozenset(moved))
                 waiting.append((*pivot(kept, i, j, det)[:1], moved, kept[i][j]))
+
+
+def pairs_on_a_line(columns, weights):
+    """The extreme points when the rank is 2: the columns lie on a line, and two that surround the mean give it.
+
+    All rows are affine functions of any one that is not constant; call that position x. t ≥ 0 with Σ t = 1 and
+    Σ t x = mean has at most two positive entries at an extreme point: one on either side of the mean, or one on it.
+    """
+    varying = next(i for i in range(len(columns[0])) if len({column[i] for column in columns}) > 1)
+    x = [column[varying] for column in columns]
+    mean = Fraction(sum(p * w for p, w in zip(x, weights)), sum(weights))
+    for a, left in enumerate(x):
+        if left == mean:
+            yield {a: Fraction(1)}
+        for b, right in enumerate(x):
+            if left < mean < right:
+                share = (right - mean) / (right - left)
+                yield {a: share, b: 1 - share}
 
 
 def reduce_row(row, kept, basis, det):
@@ -527,15 +1088,20 @@ def leaving_row(rows, j, home):
 
 def claims_of(document):
     """What the file says: law, target, used columns and groups, checked for sense."""
-    need(isinstance(document.get("law"), dict), "law", "there is none")
-    law = Table(document["law"])
-    used = columns_of(document, "use", law.columns, "use")
-    target = columns_of(document, "reveal", law.columns, "target")
+    given = document.get("law")
+    need(isinstance(given, dict), "law", "there is none")
     listed = document.get("protect")
     need(isinstance(listed, list) and listed, "protected groups", "the list is empty: nothing is protected")
+    kind = given.get("kind")
+    need(isinstance(kind, str) and kind in LAWS, "law", f"its kind {kind!r} is unknown")
+    law = LAWS[kind](given, listed)
+    used = columns_of(document, "use", law.columns, "use")
+    target = columns_of(document, "reveal", law.columns, "target")
     groups = [columns_of(group, None, law.columns, "protected groups") for group in listed]
-    for one, other in combinations(groups, 2):
-        need(set(one) != set(other), "protected groups", f"{'+'.join(one)} is listed twice")
+    seen = set()
+    for group in groups:
+        need(frozenset(group) not in seen, "protected groups", f"{'+'.join(group)} is listed twice")
+        seen.add(frozenset(group))
     claims = document.get("claims")
     need(isinstance(claims, dict), "claims", "there are none")
     numbers = []
@@ -581,6 +1147,12 @@ def verify(text, say=lambda line: None):
     if kind == "group":
         bound = bound_from_group(law, used, target, groups, prior, proof)
         how = "from the law alone (pr:upper_bound)"
+    elif kind == "determined":
+        bound = bound_when_determined(law, used, target, groups, prior, proof)
+        how = "since the protected values determine all that could be told"
+    elif kind == "lines":
+        bound = bound_from_lines(law, used, target, groups, prior, proof)
+        how = "from its lines and multipliers"
     elif kind == "extreme points":
         states = [tuple(state) for state in document["channel"]["states"]]
         bound = bound_from_extreme_points(law, used, target, groups, prior, proof, states)
@@ -588,6 +1160,7 @@ def verify(text, say=lambda line: None):
     else:
         raise ClaimFailed("upper bound", f"its kind {kind!r} is unknown")
     compare_bound(bound, stated_bound)
+    need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
     say(f"holds        the upper bound, {how}")
     return {
         "verified": True,
@@ -608,22 +1181,32 @@ def main(arguments):
     files = [a for a in arguments if not a.startswith("-")]
     as_json = "--json" in arguments
     if len(files) != 1 or set(arguments) - set(files) - {"--json"}:
-        print(__doc__)
-        return 0 if set(arguments) & {"-h", "--help"} else 2
+        wanted = set(arguments) & {"-h", "--help"}
+        print(
+            __doc__ if wanted else "usage: python verifier.py RELEASE [--json]",
+            file=sys.stdout if wanted else sys.stderr,
+        )
+        return 0 if wanted else 2
     if hasattr(sys, "set_int_max_str_digits"):
         sys.set_int_max_str_digits(0)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         with open(files[0], encoding="utf-8") as file:
             text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        failed = ClaimFailed("file", str(error))
-    else:
-        try:
-            found = verify(text, say=(lambda line: None) if as_json else print)
-            print(json.dumps(found) if as_json else "VERIFIED     every claim above holds")
-            return 0
-        except ClaimFailed as error:
-            failed = error
+    except OSError as error:
+        print(f"{files[0]} cannot be opened: {error.strerror or error}. Check the path.", file=sys.stderr)
+        return 2
+    except UnicodeDecodeError:
+        text = None
+    try:
+        need(text is not None, "file", "it is not text in UTF-8")
+        found = verify(text, say=(lambda line: None) if as_json else print)
+        print(json.dumps(found) if as_json else "VERIFIED     every claim above holds")
+        return 0
+    except ClaimFailed as error:
+        failed = error
     if as_json:
         print(json.dumps({"verified": False, "claim": failed.claim, "reason": failed.reason}))
     else:
@@ -632,4 +1215,10 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        status = main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = 1
+        sys.stderr.close()
+    sys.exit(status)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import flint
+import numpy as np
 
-from choral.problem.kernel import Problem, Variable
+from choral.problem.kernel import Floats, Problem, Variable
 
 Row = tuple[int, ...]
 
@@ -36,7 +38,7 @@ def form_of(problem: Problem) -> Form:
     if problem.target.determines_state:
         widened = problem.size
     else:
-        widened = int(_gram(incidence(problem, [*problem.groups, problem.target]).rows).rank())
+        widened = int(_gram(_incidence(problem, [*problem.groups, problem.target]).rows).rank())
     return Form(problem.size, rank, problem.size - rank, widened > rank, len(problem.target.values))
 
 
@@ -65,12 +67,16 @@ class Incidence:
         return [i - 1 for i in _independent((self.scale, *self.rows)) if i]
 
 
-def incidence(problem: Problem, variables: Iterable[Variable] | None = None) -> Incidence:
-    """P of the protected groups (or of these variables), in integers.
+@lru_cache(maxsize=4)
+def incidence(problem: Problem) -> Incidence:
+    """P of the protected groups, in integers.
 
     Multiplying a column by a positive number changes neither the rank nor which rows depend on which.
     """
-    chosen = list(problem.groups if variables is None else variables)
+    return _incidence(problem, problem.groups)
+
+
+def _incidence(problem: Problem, chosen: Sequence[Variable]) -> Incidence:
     if all(variable.is_function for variable in chosen):
         divisors = list(problem.weights)
     else:
@@ -87,6 +93,16 @@ def incidence(problem: Problem, variables: Iterable[Variable] | None = None) -> 
     right = [weight for variable in chosen for weight in variable.marginal]
     scale = tuple(weight // divisor for weight, divisor in zip(problem.weights, divisors, strict=True))
     return Incidence(tuple(rows), tuple(right), scale)
+
+
+def centred_rows(problem: Problem, rows: tuple[int, ...]) -> Floats:
+    """P(z | s) - p(z) for these rows of P, in floats: one row per state."""
+    matrix = incidence(problem)
+    columns = []
+    for i in rows:
+        mean = matrix.right[i] / problem.total
+        columns.append([x / c - mean for x, c in zip(matrix.rows[i], matrix.scale, strict=True)])
+    return np.array(columns, dtype=np.float64).reshape(len(rows), problem.size).T
 
 
 def _independent(rows: Sequence[Row]) -> list[int]:

@@ -27,7 +27,9 @@ class Variable:
     """A variable as the states see it: the joint law p(s, v), sparse, sorted by state.
 
     Entry i says p(state[i], value[i]) = weight[i] / total of the problem. A protected group, and the target,
-    are both of this kind. Where every state has one value, the variable is a function of the state.
+    are both of this kind. Where every state has one value, the variable is a function of the state. `screened` says
+    that the variable is independent of the target given the state: so is a function of the state, and so are samples
+    given their type.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Variable:
     state: Index
     value: Index
     weight: tuple[int, ...]
+    screened: bool = False
 
     @classmethod
     def function(
@@ -44,7 +47,7 @@ class Variable:
         """A variable that is a function of the state: state s has the value labels[s]."""
         value = np.fromiter(labels, dtype=np.int64, count=len(weights))
         state = np.arange(len(weights), dtype=np.int64)
-        return cls(name, tuple(columns), tuple(values), state, value, tuple(weights))
+        return cls(name, tuple(columns), tuple(values), state, value, tuple(weights), screened=True)
 
     @cached_property
     def is_function(self) -> bool:
@@ -129,16 +132,21 @@ class Problem:
         return max(0.0, self.entropy_of_target - inside)
 
     def information_of_group(self, group: Variable) -> float:
-        """I(W; Z) in bits for a protected group that is a function of the state."""
-        if not group.is_function:
-            raise ProblemError(f"'{group.name}' is not a function of the states.", "Use it among `use`.")
-        label = group.value.tolist()
-        sums: dict[tuple[int, int], int] = {}
-        for s, v, w in zip(self.target.state.tolist(), self.target.value.tolist(), self.target.weight, strict=True):
-            key = (label[s], v)
-            sums[key] = sums.get(key, 0) + w
-        joint = entropy_of(sums.values(), self.total)
+        """I(W; Z) in bits for a protected group that is screened from the target by the state."""
+        joint = entropy_of(self.with_target(group).values(), self.total)
         return max(0.0, entropy_of(group.marginal, self.total) + self.entropy_of_target - joint)
+
+    def with_target(self, group: Variable) -> dict[tuple[int, int], Fraction]:
+        """Weights of (group, target), p(z, w) = Σ_s p(s, w) P(z | s), for a group that the state screens."""
+        if not group.screened:
+            raise ProblemError(f"'{group.name}' is not screened from the target.", "Use its columns among `use`.")
+        cells = self.target.by_state(self.size)
+        sums: dict[tuple[int, int], Fraction] = {}
+        for s, z, g in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
+            for v, w in cells[s]:
+                share = Fraction(w) if g == self.weights[s] else Fraction(w * g, self.weights[s])
+                sums[z, v] = sums.get((z, v), Fraction(0)) + share
+        return sums
 
     def prior_of(self, s: int) -> Fraction:
         """The exact probability of a state."""

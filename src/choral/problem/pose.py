@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -81,18 +82,22 @@ def _target(joint: Joint, reveal: str | Sequence[str] | None) -> tuple[str, ...]
         if "W" not in joint.names:
             raise ProblemError(
                 f"Nothing is named to be revealed, and there is no column 'W' among {', '.join(joint.names)}.",
-                "Say reveal=…, or call self_disclose.",
+                "Name it: reveal=… (--reveal), or call self_disclose.",
             )
         reveal = "W"
-    return tuple(_columns(joint, [reveal] if isinstance(reveal, str) else reveal, "reveal"))
+    return tuple(_columns(joint, reveal, "reveal"))
 
 
 def _columns(joint: Joint, names: str | Sequence[str], where: str) -> list[str]:
-    columns = [names] if isinstance(names, str) else list(names)
+    if not isinstance(names, str | Sequence):
+        raise ProblemError(f"`{where}` is {names!r}.", "Give column names.")
+    columns = list(names)
+    if isinstance(names, str):
+        columns = [name.strip() for name in names.split("+")]
     if not columns:
         raise ProblemError(f"`{where}` is empty.", "Name at least one column.")
     for name in columns:
-        if name not in joint.names:
+        if not isinstance(name, str) or name not in joint.names:
             raise ColumnError(f"`{where}` names '{name}', which is no column.", did_you_mean(name, joint.names))
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
@@ -101,7 +106,16 @@ def _columns(joint: Joint, names: str | Sequence[str], where: str) -> list[str]:
 
 
 def _groups(joint: Joint, protect: str | Sequence[Group]) -> list[tuple[str, ...]]:
-    listed = [protect] if isinstance(protect, str) else list(protect)
+    if isinstance(protect, tuple) and len(protect) > 1 and all(isinstance(group, str) for group in protect):
+        raise ProblemError(
+            f"protect={protect!r} may mean one group or several columns.",
+            f"Write {list(protect)!r} for columns that are private each alone, [{protect!r}] for them together.",
+        )
+    if isinstance(protect, str):
+        protect = [part.strip() for part in protect.split(",")]
+    if not isinstance(protect, Sequence):
+        raise ProblemError(f"`protect` is {protect!r}.", "Give a list of columns or groups.")
+    listed = list(protect)
     if not listed:
         raise ProblemError("`protect` is empty.", "Name at least one column to protect.")
     groups = [tuple(_columns(joint, group, "protect")) for group in listed]
@@ -117,7 +131,7 @@ def _used(
     joint: Joint, target: tuple[str, ...], asked: list[tuple[str, ...]] | None, use: Sequence[str] | None
 ) -> list[str]:
     if use is not None:
-        return _columns(joint, use, "use")
+        return _columns(joint, use.split(",") if isinstance(use, str) else use, "use")
     protected = {column for group in asked or [] for column in group}
     used = [name for name in joint.names if name not in target or name in protected]
     if not used:
@@ -126,7 +140,7 @@ def _used(
 
 
 def _ordered(groups: list[tuple[str, ...]], order: int) -> list[tuple[str, ...]]:
-    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+    if isinstance(order, bool) or not hasattr(order, "__index__") or order < 1:
         raise ProblemError(f"order={order!r} is not a positive whole number.", "order=2 protects every pair.")
     if order == 1:
         return groups
@@ -136,6 +150,7 @@ def _ordered(groups: list[tuple[str, ...]], order: int) -> list[tuple[str, ...]]
             "Give single columns with order, or list the groups themselves.",
         )
     columns = [group[0] for group in groups]
+    order = index(order)
     if order > len(columns):
         raise ProblemError(f"order={order}, but only {len(columns)} columns are protected.", "Lower the order.")
     chosen = []

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from choral.problem.kernel import Problem
+import numpy as np
+
+from choral.problem.kernel import Floats, Problem
 
 Row: TypeAlias = "tuple[int, tuple[tuple[int, int], ...]]"
 """One state: its denominator, and (code, numerator) pairs in order of codes; the numerators sum to the denominator."""
@@ -45,6 +47,15 @@ class ExactChannel:
         return codes
 
 
+def floats_of(channel: ExactChannel) -> Floats:
+    """p(y | s) as floats, one row per code."""
+    table = np.zeros((channel.codes, len(channel.rows)))
+    for s, (denominator, entries) in enumerate(channel.rows):
+        for y, n in entries:
+            table[y, s] = n / denominator
+    return table
+
+
 def row_of(column: Sequence[tuple[int, Fraction]]) -> Row:
     """Fractions that sum to one as integers over their least common denominator."""
     denominator = math.lcm(*(p.denominator for _, p in column))
@@ -62,10 +73,24 @@ class VertexBound:
 
     (The bracket is concave in t, so its minimum over S is at an extreme point.) `multipliers[s]` is π_s. `tight`
     are the posteriors among which the minimum is attained; whoever checks the bound enumerates all of them again.
+    Columns listed in `exchangeable` may be permuted without changing the problem or π; it is enough then to
+    enumerate the extreme points of the problem on orbits.
     """
 
     multipliers: tuple[Fraction, ...]
     tight: tuple[Mapping[int, Fraction], ...]
+    exchangeable: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class DeterminedBound:
+    """Proof that nothing can be told (Prop1): P(w | s) = Σ_i coefficients[w][i] · P(z_i | s) for every state.
+
+    Then the law of W is the same for every posterior that is private. `rows` are positions in the rows of P.
+    """
+
+    rows: tuple[int, ...]
+    coefficients: tuple[tuple[Fraction, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -78,7 +103,24 @@ class GroupBound:
     group: int | None
 
 
-Bound: TypeAlias = "VertexBound | GroupBound"
+@dataclass(frozen=True)
+class LinesBound:
+    """Proof by lines (DESIGN §4.3): for any ν, H(W|Y) ≥ Σ_s p_s min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))].
+
+    The probability simplex over the target's values is covered by cells; line l agrees with the entropy (rounded
+    down) at the vertices of cell l, so the least of the lines is below the entropy everywhere. Points are integer
+    vectors over `denominator`; a cell lists as many points as the target has values. `rows` are positions in the
+    rows of P (the groups' values, stacked), and multipliers[l][i] belongs to line l and rows[i].
+    """
+
+    denominator: int
+    points: tuple[tuple[int, ...], ...]
+    cells: tuple[tuple[int, ...], ...]
+    rows: tuple[int, ...]
+    multipliers: tuple[tuple[Fraction, ...], ...]
+
+
+Bound: TypeAlias = "VertexBound | GroupBound | LinesBound | DeterminedBound"
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,10 @@ class MergeAlike:
     def apply(self, problem: Problem) -> Reduced:
         """The problem on classes of alike states; a class is named by its first state."""
         keys: list[list[tuple[int, int, Fraction]]] = [[] for _ in problem.states]
+        one = Fraction(1)
         for position, variable in enumerate((*problem.groups, problem.target)):
             for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
-                share = Fraction(w, problem.weights[s])
+                share = one if w == problem.weights[s] else Fraction(w, problem.weights[s])
                 keys[s].append((position, v, share))
         number: dict[tuple[tuple[int, int, Fraction], ...], int] = {}
         label = np.array([number.setdefault(tuple(key), len(number)) for key in keys], dtype=np.int64)
@@ -44,8 +45,8 @@ class MergeAlike:
             columns=problem.columns,
             states=tuple(problem.states[s] for s in first),
             weights=tuple(weights),
-            groups=tuple(_collapsed(group, label) for group in problem.groups),
-            target=_collapsed(problem.target, label),
+            groups=tuple(collapsed(group, label) for group in problem.groups),
+            target=collapsed(problem.target, label),
         )
         return Reduced(reduced, _Spread(problem, reduced, label))
 
@@ -70,12 +71,14 @@ class _Spread:
             bound = VertexBound(
                 tuple(bound.multipliers[c] for c in label),
                 tuple({s: mass * share[s] for c, mass in t.items() for s in members[c]} for t in bound.tight),
+                bound.exchangeable,
             )
         rows = tuple(solution.channel.rows[c] for c in label)
         return Solution(ExactChannel(solution.channel.codes, rows), bound, solution.how)
 
 
-def _collapsed(variable: Variable, label: Index) -> Variable:
+def collapsed(variable: Variable, label: Index) -> Variable:
+    """The variable as classes of states see it: weights of joined states add up."""
     sums: dict[tuple[int, int], int] = {}
     for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
         key = int(label[s]), v
@@ -88,4 +91,5 @@ def _collapsed(variable: Variable, label: Index) -> Variable:
         np.array([c for c, _ in keys], dtype=np.int64),
         np.array([v for _, v in keys], dtype=np.int64),
         tuple(sums[key] for key in keys),
+        variable.screened,
     )

@@ -30,6 +30,15 @@ class Reduced:
     inverse: Inverse
 
 
+@dataclass(frozen=True)
+class Unchanged:
+    """The way back where nothing was reduced."""
+
+    def invert(self, solution: Solution) -> Solution:
+        """The same answer."""
+        return solution
+
+
 class Reduction(Protocol):
     """A change of problem that loses nothing."""
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from choral.errors import TooLargeError
+from choral.errors import StoppedError, TooLargeError
 from choral.problem.form import Incidence, incidence
 from choral.problem.kernel import Problem
 
@@ -92,8 +92,8 @@ def check_size(states: int, rank: int, most: int | None) -> None:
     if most is not None and worst > most:
         raise TooLargeError(
             f"{states} states and rank {rank} can have up to {worst:.3g} extreme points; the limit is {most:,}.",
-            "Protect or use fewer columns, merge values, or let choral.disclose choose a solver that gives an "
-            "interval; extreme_points(…, most=None) enumerates regardless.",
+            "Protect or use fewer columns, or merge values; disclose without solver= finds an interval instead; "
+            "most=None enumerates regardless.",
         )
 
 
@@ -199,8 +199,10 @@ def _walk(start: _Start, should_stop: Callable[[], bool] | None) -> list[tuple[l
                 if neighbour not in seen:
                     seen.add(neighbour)
                     waiting.append((table, right, basis, det, i, j, neighbour))
-        if not waiting or (should_stop is not None and should_stop()):
+        if not waiting:
             return list(found.values())
+        if should_stop is not None and should_stop():
+            raise StoppedError("The enumeration was stopped.", "Give it more time, or choose the sandwich.")
         batch = [waiting.popleft() for _ in range(min(BATCH, len(waiting)))]
         tables, rights, bases, dets = _pivoted(batch)
         keys = [item[-1] for item in batch]
@@ -238,12 +240,13 @@ def _leaving_rows(
     tables: Matrix, rights: list[list[int]], bases: list[list[int]], dets: list[int], scale: int
 ) -> list[list[int]]:
     """For every basis and every column, the one row that must leave when the column enters."""
+    # Ratios of a row are compared with each other only, so any common scale of a table will do.
     x = np.array([[value / (det * scale) for value in right] for right, det in zip(rights, dets, strict=True)])
-    entries = tables.astype(np.float64)
+    entries = tables if tables.dtype != object else _nearest_floats(tables)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = np.where(entries > 0, x[:, :, None] / entries, np.inf)
+        ratio = np.where(tables > 0, x[:, :, None] / np.where(entries > 0, entries, np.inf), np.inf)
         low = ratio.min(axis=1)
-        close = (ratio <= low[:, None, :] * (1 + NEAR_TIE) + 1e-280) & (entries > 0)
+        close = (ratio <= low[:, None, :] * (1 + NEAR_TIE) + 1e-280) & (tables > 0)
     choice: list[list[int]] = ratio.argmin(axis=1).tolist()
     for b, j in np.argwhere(close.sum(axis=1) > 1).tolist():
         if j not in bases[b]:
@@ -265,6 +268,15 @@ def _smallest(column: Matrix, right: list[int], rows: list[int]) -> int:
 def _tightest(tables: Matrix) -> Matrix:
     """The tables as float64 when their entries are small enough to stay exact, as Python integers otherwise."""
     return tables.astype(np.float64) if np.abs(tables).max() <= SAFE_ENTRY else tables
+
+
+def _nearest_floats(tables: Matrix) -> Matrix:
+    """Tables of huge integers as floats, each divided by its largest entry."""
+    floats = np.empty(tables.shape)
+    for b, table in enumerate(tables):
+        largest = max(int(np.abs(table).max()), 1)
+        floats[b] = [[int(entry) / largest for entry in row] for row in table]
+    return floats
 
 
 def _as_integers(tables: Matrix) -> Matrix:

@@ -11,7 +11,7 @@ import numpy as np
 
 from choral.problem.form import Form, incidence
 from choral.problem.kernel import Problem
-from choral.problem.solution import ExactChannel, Solution, VertexBound
+from choral.problem.solution import DeterminedBound, ExactChannel, Solution, VertexBound
 from choral.solvers.enumeration import MOST_POINTS, extreme_points
 from choral.solvers.mixture import best_mixture, entropies
 
@@ -54,15 +54,29 @@ def merged_codes(problem: Problem, codes: Sequence[Mapping[int, Fraction]]) -> l
     return list(joined.values())
 
 
-def constant_code(problem: Problem, why: str) -> Solution:
-    """One code for everybody: optimal where nothing can be told (nullity 0, or Prop1 says infeasible).
+def nothing_to_tell(problem: Problem, why: str) -> Solution:
+    """One code for everybody, where Null(P) ⊂ Null(P_{W|X}) (Prop1; nullity 0 is a case of it).
 
-    If P has nullity 0, S is the prior alone; if Null(P) ⊂ Null(P_{W|X}), the law of W is the same on all of S.
-    Either way the entropy of W is H(W) at every point of S, and π = 0 proves it.
+    The rows of P_{W|X} are then combinations of the rows of P; the coefficients prove that nothing can be told.
     """
-    everything = {s: problem.prior_of(s) for s in range(problem.size)}
-    zeros = (Fraction(0),) * problem.size
-    return Solution(ExactChannel.from_joint(problem, [everything]), VertexBound(zeros, (everything,)), why)
+    matrix = incidence(problem)
+    rows = matrix.independent()
+    size = len(rows)
+    reduced, _, _ = flint.fmpz_mat([list(matrix.rows[i]) for i in rows]).rref()
+    columns = [next(s for s in range(problem.size) if reduced[i, s] != 0) for i in range(size)]
+    square = flint.fmpq_mat(size, size, [flint.fmpq(matrix.rows[i][s], matrix.scale[s]) for s in columns for i in rows])
+    cells = problem.target.by_state(problem.size)
+    coefficients = []
+    for v in range(len(problem.target.values)):
+        right = [flint.fmpq(dict(cells[s]).get(v, 0), problem.weights[s]) for s in columns]
+        solved = square.solve(flint.fmpq_mat(size, 1, right))
+        coefficients.append(tuple(Fraction(int(solved[i, 0].p), int(solved[i, 0].q)) for i in range(size)))
+    return Solution(constant_channel(problem), DeterminedBound(tuple(rows), tuple(coefficients)), why)
+
+
+def constant_channel(problem: Problem) -> ExactChannel:
+    """One code for everybody."""
+    return ExactChannel(1, ((1, ((0, 1),)),) * problem.size)
 
 
 def two_ends(problem: Problem) -> Solution:
@@ -104,11 +118,11 @@ def exact_optimum(
 ) -> Solution:
     """The optimum by the shortest exact way that the form allows."""
     if form.nullity == 0:
-        return constant_code(problem, "nullity 0: nothing can be told")
+        return nothing_to_tell(problem, "nullity 0: nothing can be told")
     if form.nullity == 1:
         return two_ends(problem)
     if not form.feasible:
-        return constant_code(problem, "infeasible by Prop1: Null(P) lies in Null(P_{W|X})")
+        return nothing_to_tell(problem, "infeasible by Prop1: Null(P) lies in Null(P_{W|X})")
     return Enumeration(most).solve(problem, should_stop)
 
 

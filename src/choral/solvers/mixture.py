@@ -20,6 +20,7 @@ from choral.problem.kernel import Floats, Problem
 
 OPTIMAL = 1e-12
 """A reduced cost above minus this ends the exact simplex method; what it leaves stands in the interval."""
+HUGE = 1e200
 ARTIFICIAL_COST = 1e4
 """Cost, in bits, of weight on no posterior at all: above any entropy that fits in memory."""
 
@@ -49,7 +50,7 @@ def best_mixture(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]])
     basis = lp.basis_from_highs()
     weights = lp.weights_on(basis) if basis is not None else None
     if basis is None or weights is None:
-        basis = list(range(len(posteriors), len(posteriors) + len(lp.right)))  # all artificial
+        basis = lp.feasible_basis()
     basis = lp.improved(basis)
     weights = lp.weights_on(basis)
     if weights is None or any(k >= len(posteriors) and u for k, u in zip(basis, weights, strict=True)):
@@ -86,7 +87,7 @@ class _Master:
                 [flint.fmpq(scaled[s].numerator, scaled[s].denominator) if s in scaled else zero for s in free] + [one]
             )
         rows = len(free) + 1
-        dense = np.array([[int(x.p) / int(x.q) for x in column] for column in columns]).T.reshape(rows, len(columns))
+        dense = np.array([[_float(x) for x in column] for column in columns]).T.reshape(rows, len(columns))
         columns += [[one if i == k else zero for i in range(rows)] for k in range(rows)]
         cost = np.concatenate([entropies(problem, posteriors), np.full(rows, ARTIFICIAL_COST)])
         return cls(free, columns, [one] * rows, cost, np.hstack([dense, np.eye(rows)]), prior)
@@ -132,6 +133,28 @@ class _Master:
         weights = [solved[i, 0] for i in range(rows)]
         return weights if min(weights) >= 0 else None
 
+    def feasible_basis(self) -> list[int]:
+        """A feasible basis, found in fractions alone: the artificial columns are driven out one by one."""
+        rows = len(self.right)
+        real = len(self.columns) - rows
+        basis = list(range(real, real + rows))
+        while True:
+            inverse = self._matrix(basis).inv()
+            x = inverse * flint.fmpq_mat(rows, 1, self.right)
+            held = [i for i in range(rows) if basis[i] >= real]
+            if not any(x[i, 0] for i in held):
+                return basis
+            price = [sum((inverse[i, k] for i in held), flint.fmpq(0)) for k in range(rows)]
+            entering = next(
+                k
+                for k in range(real)
+                if k not in basis
+                and sum((a * b for a, b in zip(price, self.columns[k], strict=True)), flint.fmpq(0)) > 0
+            )
+            d = inverse * flint.fmpq_mat(rows, 1, self.columns[entering])
+            leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(rows) if d[i, 0] > 0)[2]
+            basis[leaving] = entering
+
     def improved(self, basis: list[int]) -> list[int]:
         """A feasible basis without a column of clearly negative reduced cost, from one that is feasible."""
         basis = list(basis)
@@ -139,6 +162,7 @@ class _Master:
         for step in range(50 * rows + 1000):
             reduced = self.cost - self._duals(basis) @ self.dense
             reduced[basis] = 0.0
+            reduced[len(self.columns) - rows :] = 0.0  # artificial columns stay out
             candidates = np.flatnonzero(reduced < -OPTIMAL)
             if not len(candidates):
                 break
@@ -152,7 +176,12 @@ class _Master:
         return basis
 
     def _duals(self, basis: list[int]) -> Floats:
-        return np.asarray(np.linalg.solve(self.dense[:, basis].T, self.cost[basis]), dtype=np.float64)
+        """Multipliers of the rows; where floats find the basis singular, the best in the least-squares sense."""
+        square = self.dense[:, basis].T
+        try:
+            return np.asarray(np.linalg.solve(square, self.cost[basis]), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            return np.asarray(np.linalg.lstsq(square, self.cost[basis], rcond=None)[0], dtype=np.float64)
 
     def multipliers(self, basis: list[int]) -> tuple[Fraction, ...]:
         """π over all states: the LP's multipliers on the free coordinates, and a constant."""
@@ -160,8 +189,16 @@ class _Master:
         constant = Fraction(duals[-1])
         pi = [constant] * len(self.prior)
         for s, dual in zip(self.free, duals[:-1], strict=True):
-            pi[s] += Fraction(dual / float(self.prior[s])) if self.prior[s] > Fraction(1, 10**290) else 0
+            pi[s] += Fraction(dual) / self.prior[s]
         return tuple(pi)
+
+
+def _float(x: flint.fmpq) -> float:
+    """The nearest float, and a huge one where there is none: floats only price columns here."""
+    try:
+        return int(x.p) / int(x.q)
+    except OverflowError:
+        return HUGE if x > 0 else -HUGE
 
 
 def _free_coordinates(posteriors: Sequence[Mapping[int, Fraction]], size: int) -> list[int]:

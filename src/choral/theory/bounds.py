@@ -92,7 +92,7 @@ def best_group(problem: Problem) -> tuple[int | None, float]:
     """The protected group whose bound I(W;S) - I(W;Z) is smallest, and the bound."""
     best: tuple[int | None, float] = (None, problem.information_of_states)
     for position, group in enumerate(problem.groups):
-        if group.is_function:
+        if group.screened:
             value = max(0.0, problem.information_of_states - problem.information_of_group(group))
             if best[0] is None or value < best[1]:
                 best = position, value

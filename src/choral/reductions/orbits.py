@@ -1,0 +1,194 @@
+"""Columns that can be exchanged make states that can be joined.
+
+Call two used columns exchangeable when swapping their values changes neither the law of (state, target) nor the family of
+protected groups. *Claim:* swapping is an equivalence relation on columns, the swaps of a class generate all its
+permutations, and an optimal channel may be taken to depend on a state through its orbit alone, that is, through the
+multiset of values in each class. *Proof:* if a↔b and b↔c leave everything unchanged, so does their product
+a↔c = (a↔b)(b↔c)(a↔b). Averaging a channel over the group, without publishing the permutation, keeps (W, Y), as
+p(w, gx) = p(w, x), and keeps privacy, as a group g·Z is protected whenever Z is (DESIGN §3). ∎
+
+Given its orbit, a state is uniform on it. So P(z | orbit) is the share of the orbit's states with Z = z, the same for all
+groups that permutations carry into each other: one of them is kept. A multiplier of the kept group, divided evenly over
+its companions, proves the same bound for the original problem: in a single state, the share of companions with the
+value z is P(z | orbit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from choral.problem.kernel import Index, Problem
+from choral.problem.solution import DeterminedBound, ExactChannel, LinesBound, Solution, VertexBound
+from choral.reductions.alike import collapsed
+from choral.reductions.base import Reduced, Unchanged
+
+
+@dataclass(frozen=True)
+class JoinOrbits:
+    """Join states that differ by a permutation of exchangeable columns."""
+
+    def classes(self, problem: Problem) -> list[list[int]]:
+        """Classes of exchangeable used columns, by position; columns that stand alone are left out."""
+        if not all(group.is_function and set(group.columns) <= set(problem.columns) for group in problem.groups):
+            return []
+        if set(problem.target.columns) & set(problem.columns):
+            return []  # the target moves with the permutation
+        cells = problem.target.by_state(problem.size)
+        content = {state: cells[s] for s, state in enumerate(problem.states)}
+        family = {frozenset(group.columns) for group in problem.groups}
+        classes: list[list[int]] = []
+        for i in range(len(problem.columns)):
+            for known in classes:
+                if _exchangeable(problem, content, family, known[0], i):
+                    known.append(i)
+                    break
+            else:
+                classes.append([i])
+        return [known for known in classes if len(known) > 1]
+
+    def apply(self, problem: Problem) -> Reduced:
+        """The problem on orbits; an orbit is named by its sorted state."""
+        classes = self.classes(problem)
+        if not classes:
+            return Reduced(problem, Unchanged())
+        number: dict[tuple[Any, ...], int] = {}
+        label = np.array(
+            [number.setdefault(_orbit(state, classes), len(number)) for state in problem.states], dtype=np.int64
+        )
+        weights = [0] * len(number)
+        first = [-1] * len(number)
+        for s, c in enumerate(label.tolist()):
+            weights[c] += problem.weights[s]
+            first[c] = s if first[c] < 0 else first[c]
+        companions: dict[tuple[Any, ...], list[int]] = {}
+        for g, group in enumerate(problem.groups):
+            companions.setdefault(_shape(problem, group.columns, classes), []).append(g)
+        kept = [members[0] for members in companions.values()]
+        reduced = Problem(
+            columns=problem.columns,
+            states=tuple(problem.states[s] for s in first),
+            weights=tuple(weights),
+            groups=tuple(collapsed(problem.groups[g], label) for g in kept),
+            target=collapsed(problem.target, label),
+        )
+        return Reduced(reduced, _Unfold(problem, reduced, label, classes, tuple(map(tuple, companions.values()))))
+
+
+def _exchangeable(
+    problem: Problem,
+    content: dict[tuple[Any, ...], list[tuple[int, int]]],
+    family: set[frozenset[str]],
+    i: int,
+    j: int,
+) -> bool:
+    a, b = problem.columns[i], problem.columns[j]
+    swap = {a: b, b: a}
+    if {frozenset(swap.get(c, c) for c in group) for group in family} != family:
+        return False
+    for state, cells in content.items():
+        if state[i] == state[j]:
+            continue
+        other = list(state)
+        other[i], other[j] = other[j], other[i]
+        if content.get(tuple(other)) != cells:
+            return False
+    return True
+
+
+def _key(value: Any) -> tuple[str, str]:
+    return type(value).__name__, repr(value)
+
+
+def _orbit(state: tuple[Any, ...], classes: list[list[int]]) -> tuple[Any, ...]:
+    """The state with the values of each class sorted."""
+    values = list(state)
+    for members in classes:
+        for i, value in zip(members, sorted((state[i] for i in members), key=_key), strict=True):
+            values[i] = value
+    return tuple(values)
+
+
+def _shape(problem: Problem, columns: tuple[str, ...], classes: list[list[int]]) -> tuple[Any, ...]:
+    """What permutations leave unchanged of a group: how many columns of each class, and which others."""
+    where = {problem.columns.index(c) for c in columns}
+    counts = tuple(len(where & set(members)) for members in classes)
+    others = tuple(sorted(where - {i for members in classes for i in members}))
+    return counts, others
+
+
+@dataclass(frozen=True)
+class _Unfold:
+    """The way back: every state has the row of its orbit; multipliers are shared among companions."""
+
+    problem: Problem
+    reduced: Problem
+    label: Index
+    classes: list[list[int]]
+    companions: tuple[tuple[int, ...], ...]
+
+    def invert(self, solution: Solution) -> Solution:
+        """The same channel on the original states, and a bound for the original problem."""
+        label = self.label.tolist()
+        rows = tuple(solution.channel.rows[c] for c in label)
+        bound = solution.bound
+        if isinstance(bound, VertexBound):
+            sizes = np.bincount(self.label).tolist()
+            members: list[list[int]] = [[] for _ in sizes]
+            for s, c in enumerate(label):
+                members[c].append(s)
+            bound = VertexBound(
+                tuple(bound.multipliers[c] for c in label),
+                tuple({s: mass / sizes[c] for c, mass in t.items() for s in members[c]} for t in bound.tight),
+                tuple(tuple(self.problem.columns[i] for i in known) for known in self.classes),
+            )
+        elif isinstance(bound, LinesBound):
+            rows_of, shares = self._rows(bound.rows)
+            multipliers = tuple(shares(line) for line in bound.multipliers)
+            bound = LinesBound(bound.denominator, bound.points, bound.cells, rows_of, multipliers)
+        elif isinstance(bound, DeterminedBound):
+            rows_of, shares = self._rows(bound.rows)
+            bound = DeterminedBound(rows_of, tuple(shares(line) for line in bound.coefficients))
+        return Solution(ExactChannel(solution.channel.codes, rows), bound, solution.how)
+
+    def _rows(
+        self, reduced_rows: tuple[int, ...]
+    ) -> tuple[tuple[int, ...], Callable[[tuple[Fraction, ...]], tuple[Fraction, ...]]]:
+        """The rows of the original that stand for these, and how numbers on them are shared out."""
+        start = _starts(self.problem)
+        places = [(g, v) for g, group in enumerate(self.reduced.groups) for v in range(len(group.values))]
+        rows: list[int] = []
+        source: list[tuple[int, int]] = []  # which reduced row, and among how many it is shared
+        for i, row in enumerate(reduced_rows):
+            g, v = places[row]
+            companions = self.companions[g]
+            for other in companions:
+                rows.append(start[other] + self._value_in(companions[0], v, other))
+                source.append((i, len(companions)))
+        return tuple(rows), lambda line: tuple(line[i] / Fraction(many) for i, many in source)
+
+    def _value_in(self, kept: int, v: int, other: int) -> int:
+        """The value of a companion that a permutation makes of a value of the kept group."""
+        one, two = self.problem.groups[kept], self.problem.groups[other]
+        value = one.values[v] if len(one.columns) > 1 else (one.values[v],)
+        home = {self.problem.columns.index(c): x for c, x in zip(one.columns, value, strict=True)}
+        target = [self.problem.columns.index(c) for c in two.columns]
+        moved: dict[int, Any] = {i: x for i, x in home.items() if i in target}
+        for members in self.classes:
+            free = [i for i in target if i in members and i not in moved]
+            left = [x for i, x in home.items() if i in members and i not in target]
+            moved.update(zip(free, left, strict=True))
+        found = tuple(moved[i] for i in target)
+        return two.values.index(found if len(two.columns) > 1 else found[0])
+
+
+def _starts(problem: Problem) -> list[int]:
+    starts, position = [], 0
+    for group in problem.groups:
+        starts.append(position)
+        position += len(group.values)
+    return starts

@@ -1,0 +1,82 @@
+"""At most K codes: join codes, then improve what is left.
+
+Joining two private codes gives a private code. So codes are joined, each time the two whose union loses least, until K are
+left. Then the channel is improved as in k-means: with the line that touches the entropy at each code's posterior t,
+-Σ_w q_w log t_w, the linear program over K lines cannot be worse, and scoring it with the true entropy is better still.
+What is found is a channel, not the proven best with K codes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from choral.problem.form import centred_rows, incidence
+from choral.problem.kernel import Floats, Problem
+from choral.solvers.interior_point import InteriorPoint
+
+ROUNDS = 12
+LARGEST_PROGRAM = 300_000
+"""States times codes up to which the improvement is tried."""
+SMALLEST_POSTERIOR = 1e-12
+
+
+def with_at_most(problem: Problem, channel: Floats, most: int) -> Floats:
+    """A nearly private channel with at most `most` codes, from p(y | s) in floats (one row per code)."""
+    prior = problem.prior / problem.prior.sum()
+    posterior = problem.posterior()
+    joint = channel * prior
+    joined = _joined(joint, posterior, most)
+    if most == 1 or joined.size > LARGEST_PROGRAM:
+        return _channel(joined)
+    M = centred_rows(problem, tuple(incidence(problem).independent_of_sum()))
+    best, value = joined, _conditional_entropy(joined, posterior)
+    for _ in range(ROUNDS):
+        law = best @ posterior.T
+        at = np.maximum(law / law.sum(axis=1, keepdims=True), SMALLEST_POSTERIOR)
+        lines = -(posterior.T @ np.log2(at).T)
+        found = InteriorPoint(tolerance=1e-10).solve(lines, prior, M).z.T
+        again = _conditional_entropy(found, posterior)
+        if again > value - 1e-12:
+            break
+        best, value = found, again
+    return _channel(best)
+
+
+def _channel(joint: Floats) -> Floats:
+    return np.asarray(joint / joint.sum(axis=0), dtype=np.float64)
+
+
+def _entropy(law: Floats) -> Floats:
+    """H(W|y) · p(y) for rows of p(w, y)."""
+    mass = law.sum(axis=-1)
+    safe = np.where(law > 0, law, 1.0)
+    full = np.where(mass > 0, mass, 1.0)
+    return np.asarray(full * np.log2(full) * (mass > 0) - (law * np.log2(safe)).sum(axis=-1), dtype=np.float64)
+
+
+def _conditional_entropy(joint: Floats, posterior: Floats) -> float:
+    return float(_entropy(joint @ posterior.T).sum())
+
+
+def _joined(joint: Floats, posterior: Floats, most: int) -> Floats:
+    codes = joint[joint.sum(axis=1) > 0]
+    law = codes @ posterior.T
+    alone = _entropy(law)
+    while len(codes) > most:
+        # Only codes that are close in the first coordinate of their posteriors are tried when there are many.
+        order = np.argsort(law[:, -1] / law.sum(axis=1))
+        reach = len(codes) if len(codes) <= 60 or (law.shape[1] > 2 and len(codes) <= 200) else 2
+        best: tuple[float, int, int] | None = None
+        for step in range(1, min(reach, len(codes) - 1) + 1):
+            a, b = order[:-step], order[step:]
+            loss = _entropy(law[a] + law[b]) - alone[a] - alone[b]
+            k = int(loss.argmin())
+            if best is None or loss[k] < best[0]:
+                best = float(loss[k]), int(a[k]), int(b[k])
+        assert best is not None
+        _, i, j = best
+        codes[i] += codes[j]
+        law[i] += law[j]
+        alone[i] = _entropy(law[i][None])[0]
+        codes, law, alone = (np.delete(x, j, axis=0) for x in (codes, law, alone))
+    return np.asarray(codes, dtype=np.float64)

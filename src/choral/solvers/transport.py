@@ -1,0 +1,167 @@
+"""Binary exchangeable samples, and every other problem of rank 2: an optimal transport problem (DESIGN §3).
+
+*Claim.* If P has rank 2, states lie on a line: there is x_s with P t = P p exactly when Σ t_s = 1 and Σ t_s x_s = μ, the
+mean of x. An extreme point of S puts mass on one state a with x_a < μ and one b with x_b > μ, with t_a = (x_b-μ)/(x_b-x_a),
+or sits on a state with x_s = μ. *So* a channel is a set of masses u_ab, and with the flow f_ab = u_ab t_a (μ - x_a)
+= u_ab t_b (x_b - μ) the condition that the codes sum to the prior reads Σ_b f_ab = p_a (μ - x_a), Σ_a f_ab = p_b (x_b - μ):
+a transport plan, with cost H(W at ab) / (t_a (μ - x_a)) per unit of flow. Its multipliers (φ, ψ) give
+π_a = φ_a (μ - x_a), π_b = ψ_b (x_b - μ) for the bound of `VertexBound`. ∎
+
+A network simplex method finds the plan in floats. It is then made exact: flows are taken in order of size, each cut to
+what is left of its two states, exactly; what is left in the end (masses of the order of rounding errors, and states too
+rare for floats) is private as the prior and all codes are, and joins the largest code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from choral.errors import SolverError
+from choral.problem.form import Incidence, incidence
+from choral.problem.kernel import Floats, Problem
+from choral.problem.solution import ExactChannel, Solution, VertexBound
+
+TIGHTEST = 4096
+"""How many of the pairs with the least slack are kept to state the bound."""
+STEPS_PER_PAIR = 40
+"""The network simplex method may take this many steps per pair of states before it gives up."""
+
+
+@dataclass(frozen=True)
+class Transport:
+    """The optimum of a problem of rank 2 by network simplex."""
+
+    def accepts(self, problem: Problem) -> bool:
+        """Whether the states lie on a line."""
+        return len(incidence(problem).independent()) == 2
+
+    def solve(self, problem: Problem) -> Solution:
+        """The optimal channel to within floating-point error, exact in its privacy, with multipliers."""
+        x = coordinates(problem)
+        mean = sum((problem.prior_of(s) * x[s] for s in range(problem.size)), Fraction(0))
+        below = [s for s in range(problem.size) if x[s] < mean]
+        above = [s for s in range(problem.size) if x[s] > mean]
+        at = [s for s in range(problem.size) if x[s] == mean]
+        left = {s: problem.prior_of(s) * (mean - x[s]) for s in below}
+        right = {s: problem.prior_of(s) * (x[s] - mean) for s in above}
+        cost = _costs(problem, x, mean, below, above)
+        plan, phi, psi = _plan(list(left.values()), list(right.values()), cost)
+        codes = [{s: problem.prior_of(s)} for s in at]
+        codes += _exact_codes(plan, left, right, x, mean)
+        codes = _with_the_rest(problem, codes)
+        multipliers = [Fraction(0)] * problem.size
+        for s, value in zip(below, phi.tolist(), strict=True):
+            multipliers[s] = Fraction(value) * (mean - x[s])
+        for s, value in zip(above, psi.tolist(), strict=True):
+            multipliers[s] = Fraction(value) * (x[s] - mean)
+        posterior = problem.posterior()
+        for s in at:
+            multipliers[s] = Fraction(float(_entropy(posterior[:, [s]])[0]))
+        tight = _tightest(cost - phi[:, None] - psi[None, :], x, mean, below, above) + [{s: Fraction(1)} for s in at]
+        return Solution(
+            ExactChannel.from_joint(problem, codes),
+            VertexBound(tuple(multipliers), tuple(tight)),
+            f"transport between {len(below)} and {len(above)} states (rank 2)",
+        )
+
+
+def coordinates(problem: Problem) -> list[Fraction]:
+    """Positions of the states on their line: a row of P that is not constant."""
+    matrix: Incidence = incidence(problem)
+    rows = matrix.independent_of_sum()
+    if len(rows) != 1:
+        raise SolverError(f"Transport needs rank 2, and the rank is {len(rows) + 1}.", "Choose another solver.")
+    return [Fraction(entry, scale) for entry, scale in zip(matrix.rows[rows[0]], matrix.scale, strict=True)]
+
+
+def _costs(problem: Problem, x: list[Fraction], mean: Fraction, below: list[int], above: list[int]) -> Floats:
+    """H(W at the pair) per unit of flow, for every pair."""
+    posterior = problem.posterior()
+    down = np.array([float(mean - x[s]) for s in below])[:, None]
+    up = np.array([float(x[s] - mean) for s in above])[None, :]
+    share = up / (down + up)  # t_a
+    entropy = np.zeros((len(below), len(above)))
+    for row in posterior:
+        mixed = share * row[below][:, None] + (1 - share) * row[above][None, :]
+        entropy -= np.where(mixed > 0, mixed * np.log2(np.where(mixed > 0, mixed, 1.0)), 0.0)
+    return np.asarray(entropy / (share * down), dtype=np.float64)
+
+
+def _entropy(columns: Floats) -> Floats:
+    safe = np.where(columns > 0, columns, 1.0)
+    return np.asarray(-(columns * np.log2(safe)).sum(axis=0), dtype=np.float64)
+
+
+def _plan(left: list[Fraction], right: list[Fraction], cost: Floats) -> tuple[Floats, Floats, Floats]:
+    """An optimal plan in floats (of total one), and multipliers that no pair violates beyond rounding."""
+    import ot
+
+    total = sum(left, Fraction(0))
+    a = np.array([float(mass / total) for mass in left])
+    b = np.array([float(mass / total) for mass in right])
+    a, b = a / a.sum(), b / b.sum()
+    scale = float(np.abs(cost).max()) or 1.0
+    plan, log = ot.emd(a, b, cost / scale, numItermax=STEPS_PER_PAIR * max(cost.size, 1000), log=True)
+    if log["result_code"] != 1:
+        raise SolverError(f"The network simplex method ended with: {log['warning']}.", "Choose another solver.")
+    phi = np.asarray(log["u"]) * scale
+    # A node without mass has no reliable multiplier: give everyone the largest that its partners allow.
+    known = a > 0
+    psi = (cost[known] - phi[known][:, None]).min(axis=0)
+    phi = (cost - psi[None, :]).min(axis=1)
+    return np.asarray(plan), phi, psi
+
+
+def _exact_codes(
+    plan: Floats, left: dict[int, Fraction], right: dict[int, Fraction], x: list[Fraction], mean: Fraction
+) -> list[dict[int, Fraction]]:
+    """One code per pair with flow: exact, and never more than what is left of either state."""
+    below, above = list(left), list(right)
+    rest_left, rest_right = dict(left), dict(right)
+    total = sum(left.values(), Fraction(0))
+    codes = []
+    rows, columns = np.nonzero(plan > 0)
+    for k in np.argsort(-plan[rows, columns], kind="stable"):
+        a, b = below[rows[k]], above[columns[k]]
+        flow = min(Fraction(float(plan[rows[k], columns[k]])) * total, rest_left[a], rest_right[b])
+        if flow > 0:
+            rest_left[a] -= flow
+            rest_right[b] -= flow
+            codes.append({a: flow / (mean - x[a]), b: flow / (x[b] - mean)})
+    return codes
+
+
+def _with_the_rest(problem: Problem, codes: list[dict[int, Fraction]]) -> list[dict[int, Fraction]]:
+    rest = {s: problem.prior_of(s) for s in range(problem.size)}
+    for code in codes:
+        for s, mass in code.items():
+            rest[s] -= mass
+    rest = {s: mass for s, mass in rest.items() if mass}
+    if not rest:
+        return codes
+    largest = max(range(len(codes)), key=lambda y: sum(codes[y].values())) if codes else None
+    if largest is None:
+        return [rest]
+    joined = dict(codes[largest])
+    for s, mass in rest.items():
+        joined[s] = joined.get(s, Fraction(0)) + mass
+    return [*codes[:largest], joined, *codes[largest + 1 :]]
+
+
+def _tightest(
+    slack: Floats, x: list[Fraction], mean: Fraction, below: list[int], above: list[int]
+) -> list[dict[int, Fraction]]:
+    """The pairs among which the bound is attained: least slack in bits."""
+    down = np.array([float(mean - x[s]) for s in below])[:, None]
+    up = np.array([float(x[s] - mean) for s in above])[None, :]
+    bits = slack * (up / (down + up)) * down
+    nearest = np.argsort(bits, axis=None)[:TIGHTEST]
+    pairs = []
+    for i, j in zip(*np.unravel_index(nearest, bits.shape), strict=True):
+        a, b = below[i], above[j]
+        share = (x[b] - mean) / (x[b] - x[a])
+        pairs.append({a: share, b: 1 - share})
+    return pairs
