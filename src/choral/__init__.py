@@ -24,6 +24,8 @@ _HOME = {
     "load": "choral.disclosure",
     "Disclosure": "choral.disclosure",
     "bounds": "choral.front",
+    "plan": "choral.front",
+    "capacity_curve": "choral.front",
     "extreme_points": "choral.front",
     "hypergraph": "choral.front",
     "errors": "choral",
@@ -44,8 +46,10 @@ if TYPE_CHECKING:
     from choral.disclosure import load as load
     from choral.disclosure import self_disclose as self_disclose
     from choral.front import bounds as bounds
+    from choral.front import capacity_curve as capacity_curve
     from choral.front import extreme_points as extreme_points
     from choral.front import hypergraph as hypergraph
+    from choral.front import plan as plan
     from choral.problem.pose import pose as pose
 
 

@@ -208,7 +208,7 @@ class Disclosure:
         It is written whole or not at all, readable by its owner only; an existing file is kept unless `force`.
         """
         target = _path(path)
-        _nothing_in_the_way(target, force)
+        check_output(target, force)
         self.verify()
         write_whole(target, certificate.document_to_text(self.document), force)
         return target
@@ -474,7 +474,8 @@ def _path(path: Any) -> Path:
     return Path(path)
 
 
-def _nothing_in_the_way(path: Path, force: bool) -> None:
+def check_output(path: Path, force: bool) -> None:
+    """Raise unless a file may be written here: its folder exists, and nothing is in the way (or `force`)."""
     if path.is_dir():
         raise ReleaseFileError(f"{path} is a folder.", "Name a file in it.")
     if not path.parent.is_dir():
@@ -485,7 +486,7 @@ def _nothing_in_the_way(path: Path, force: bool) -> None:
 
 def write_whole(path: Path, text: str, force: bool) -> None:
     """Write a file for its owner's eyes, atomically: afterwards it is whole, or as it was before."""
-    _nothing_in_the_way(path, force)
+    check_output(path, force)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -502,7 +503,7 @@ def write_whole(path: Path, text: str, force: bool) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except FileExistsError:
-        _nothing_in_the_way(path, force)
+        check_output(path, force)
         raise
     except OSError as error:
         raise ReleaseFileError(f"{path} cannot be written: {error}.", "Check the folder and free space.") from error

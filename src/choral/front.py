@@ -1,19 +1,27 @@
-"""Questions about a joint law that need no solving: bounds, extreme points, the hypergraph."""
+"""Questions about a law: bounds, extreme points, the hypergraph, the plan; and the capacity against n."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+from choral.describe.compact import Exchangeable
 from choral.describe.joint import Joint
+from choral.disclosure import disclose, problem_of, reduced_problem
+from choral.exact.certificate import Law
+from choral.planner import Plan
+from choral.planner import plan as plan_for
+from choral.problem.form import Form, form_of
 from choral.problem.hypergraph import Hypergraph, hypergraph_of
-from choral.problem.pose import Group, pose, pose_self
+from choral.problem.pose import Group, pose_self
 from choral.solvers import enumeration
 from choral.theory.bounds import Bounds, bounds_of
 
 
 def bounds(
-    joint: Joint,
+    law: Law,
     reveal: str | Sequence[str] | None = None,
     protect: str | Sequence[Group] | None = None,
     use: Sequence[str] | None = None,
@@ -26,7 +34,84 @@ def bounds(
     >>> b.feasible, b.rank, b.nullity, b.codes_at_most
     (True, 4, 2, 3)
     """
-    return bounds_of(pose(joint, reveal, protect, use, order))
+    return bounds_of(problem_of(law, reveal, protect, use, order))
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What the planner sees: the problem as posed, as reduced, and what it would do."""
+
+    states: int
+    form: Form
+    plan: Plan
+    solvable_exactly: bool
+
+    def __str__(self) -> str:
+        reduced = f", joined into {self.form.states}" if self.form.states < self.states else ""
+        return (
+            f"{self.states} states{reduced}; rank {self.form.rank}, nullity {self.form.nullity}, "
+            f"{self.form.target_values} target values\n{self.plan}"
+        )
+
+
+def plan(
+    law: Law,
+    reveal: str | Sequence[str] | None = None,
+    protect: str | Sequence[Group] | None = None,
+    use: Sequence[str] | None = None,
+    order: int = 1,
+) -> Outlook:
+    """How `disclose` would solve this, and why, without solving it.
+
+    >>> import choral as ch
+    >>> print(ch.plan(ch.examples.noisy_copies(6)))
+    64 states, joined into 7; rank 2, nullity 5, 2 target values
+    transport: rank 2: 7 states on a line, an optimal transport problem
+    """
+    problem = problem_of(law, reveal, protect, use, order)
+    small, _ = reduced_problem(problem)
+    form = form_of(small)
+    chosen = plan_for(form)
+    return Outlook(problem.size, form, chosen, chosen.solver in ("closed form", "enumeration", "transport"))
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The capacity at one n: achieved, and bounded; `verified` says that the stand-alone verifier agreed."""
+
+    n: int
+    information: float
+    upper_bound: float
+    codes: int
+    verified: bool
+
+
+def capacity_curve(
+    prior: Sequence[Any],
+    channel: Sequence[Sequence[Any]],
+    ns: Iterable[int],
+    *,
+    order: int = 1,
+    tol: float = 1e-6,
+    verify: bool = True,
+    progress: Callable[[CurvePoint], None] | None = None,
+) -> list[CurvePoint]:
+    """I_s(W, Xⁿ) for samples that are independent given W, at each n: a certified interval.
+
+    >>> from fractions import Fraction as F
+    >>> import choral as ch
+    >>> [round(p.information, 4) for p in ch.capacity_curve([F(2, 3), F(1, 3)], ch.bsc(F(1, 10)), [2, 3, 4])]
+    [0.0083, 0.0488, 0.0447]
+    """
+    points = []
+    for n in ns:
+        d = disclose(Exchangeable(prior, channel, n), order=order, tol=tol)
+        if verify:
+            d.verify()
+        points.append(CurvePoint(n, d.information, d.upper_bound, d.codes, verify))
+        if progress is not None:
+            progress(points[-1])
+    return points
 
 
 def extreme_points(

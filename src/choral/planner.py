@@ -13,7 +13,7 @@ from choral.solvers.sandwich import MOST_VALUES
 SolverName: TypeAlias = Literal["closed form", "enumeration", "transport", "sandwich", "coarse"]
 FEW_POINTS = {2: 3_000, 3: 20_000, 4: 20_000}
 """Up to this many extreme points (by the upper bound theorem) enumeration is preferred, by the target's values."""
-MOST_PAIRS = 600_000
+MOST_PAIRS = 1_000_000
 """Transport up to this many pairs of states: more take minutes to verify."""
 
 

@@ -25,7 +25,7 @@ MOST_TYPES = 60_000
 class Exchangeable:
     """W with a prior, and n samples that are independent given W, all through the same channel.
 
-    A channel may be taken to depend on the samples through their type alone (DESIGN §3), so C(n+m-1, m-1) states
+    A channel may be taken to depend on the samples through their type alone (docs/mathematics.md), so C(n+m-1, m-1) states
     stand for mⁿ. Nothing here ever lists mⁿ things.
 
     >>> from choral.describe.channels import bsc

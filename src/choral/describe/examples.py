@@ -73,7 +73,7 @@ def bernoulli(q: Any, n: int) -> Joint:
 
 
 def two_squares() -> Joint:
-    """Two 2×2 blocks of unequal cells (DESIGN §12.5): |X̂| = 4+4-2+2, yet the nullity of P is 2.
+    """Two 2×2 blocks of unequal cells (docs/paper.md): |X̂| = 4+4-2+2, yet the nullity of P is 2.
 
     P4 says that the optimal channel then does not depend on W; here it does.
     """
@@ -83,7 +83,7 @@ def two_squares() -> Joint:
 
 
 def four_fair_bits() -> Joint:
-    """Four fair bits with W = X1 ⊕ X2 (DESIGN §12.6): two codes reach the optimum where cor2 asks for four."""
+    """Four fair bits with W = X1 ⊕ X2 (docs/paper.md): two codes reach the optimum where cor2 asks for four."""
     bits = Joint.from_counts(dict.fromkeys(product((0, 1), repeat=4), 1), names=["X1", "X2", "X3", "X4"])
     return bits.with_column("W", lambda a, b, c, d: a ^ b)
 

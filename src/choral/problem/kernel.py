@@ -1,4 +1,4 @@
-"""The one kernel (DESIGN §2): states with a prior, protected variables and a target, all in integers.
+"""The one kernel (docs/mathematics.md): states with a prior, protected variables and a target, all in integers.
 
 A `Problem` holds data and predicates, never options. Everything is an integer weight over the common
 `total`: p(s) = weights[s] / total, and a variable V seen from the states has p(s, v) = weight / total.

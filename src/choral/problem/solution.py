@@ -105,7 +105,7 @@ class GroupBound:
 
 @dataclass(frozen=True)
 class LinesBound:
-    """Proof by lines (DESIGN §4.3): for any ν, H(W|Y) ≥ Σ_s p_s min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))].
+    """Proof by lines (docs/mathematics.md): for any ν, H(W|Y) ≥ Σ_s p_s min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))].
 
     The probability simplex over the target's values is covered by cells; line l agrees with the entropy (rounded
     down) at the vertices of cell l, so the least of the lines is below the entropy everywhere. Points are integer

@@ -5,7 +5,7 @@ protected groups. *Claim:* swapping is an equivalence relation on columns, the s
 permutations, and an optimal channel may be taken to depend on a state through its orbit alone, that is, through the
 multiset of values in each class. *Proof:* if a↔b and b↔c leave everything unchanged, so does their product
 a↔c = (a↔b)(b↔c)(a↔b). Averaging a channel over the group, without publishing the permutation, keeps (W, Y), as
-p(w, gx) = p(w, x), and keeps privacy, as a group g·Z is protected whenever Z is (DESIGN §3). ∎
+p(w, gx) = p(w, x), and keeps privacy, as a group g·Z is protected whenever Z is (docs/mathematics.md). ∎
 
 Given its orbit, a state is uniform on it. So P(z | orbit) is the share of the orbit's states with Z = z, the same for all
 groups that permutations carry into each other: one of them is kept. A multiplier of the kept group, divided evenly over

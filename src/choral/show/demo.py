@@ -39,6 +39,7 @@ def run(output: Path | None, force: bool, as_json: bool) -> None:
         "and exactly nothing about the pressure, the glucose or the smoking of anybody.\n"
     )
     _channel(console, result)
+    _draws(console, result)
     _sides(console, result)
     _summary(console, result)
     console.rule("the verifier, a single file without dependencies, says")
@@ -60,6 +61,18 @@ def _channel(console: Console, result: Disclosure) -> None:
         table.add_column(f"code {y}", justify="right")
     for s, state in enumerate(result.states):
         table.add_row(*map(str, state), *(f"{float(row[s]):.4f}" if row[s] else "·" for row in result.exact))
+    console.print(table)
+
+
+def _draws(console: Console, result: Disclosure) -> None:
+    """One draw for one patient of each kind: this is what would be published."""
+    table = Table(title="Disclosed: one draw per patient (eight patients, drawn just now)", title_justify="left")
+    table.add_column("patient")
+    for name in result.problem.columns:
+        table.add_column(f"{name} (secret)")
+    table.add_column("code (public)", justify="right", style="bold")
+    for number, state in enumerate(result.states, start=1):
+        table.add_row(str(number), *map(str, state), str(result.sample(state)))
     console.print(table)
 
 
@@ -98,4 +111,4 @@ def _summary(console: Console, result: Disclosure) -> None:
     table.add_row(f"{result.upper_bound:.6f}", "certified: no private channel can do better")
     table.add_row(f"{result.information:.6f}", "disclosed by this channel", style="bold")
     console.print(table)
-    console.print(f"Solved by {result.how}.\n", markup=False)
+    console.print(f"How it was solved: {result.how}.\n", markup=False)

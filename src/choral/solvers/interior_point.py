@@ -1,4 +1,4 @@
-"""A primal-dual interior-point method for linear programs over lines (DESIGN §4.3).
+"""A primal-dual interior-point method for linear programs over lines (docs/mathematics.md).
 
 Minimise Σ z_sl C_sl over z ≥ 0 with Σ_l z_sl = p_s for every state and Mᵀ z_l = 0 for every line. For any multipliers
 nu (one row per line) Σ_s p_s min_l (C_sl - M_s·nu_l) bounds the optimum from below, so every iterate gives a valid

@@ -1,4 +1,4 @@
-"""The sandwich for targets of two values: chords of the binary entropy, refined where the mass goes (DESIGN §4.3).
+"""The sandwich for targets of two values: chords of the binary entropy, refined where the mass goes (docs/mathematics.md).
 
 States have a prior p and q_s = P(W=1 | s); M holds centred constraint columns (p·M = 0). The binary entropy is replaced
 by the chords between *knots*. Their minimum lies below the entropy, so the linear program over channels with one symbol

@@ -1,4 +1,4 @@
-"""Binary exchangeable samples, and every other problem of rank 2: an optimal transport problem (DESIGN §3).
+"""Binary exchangeable samples, and every other problem of rank 2: an optimal transport problem (docs/mathematics.md).
 
 *Claim.* If P has rank 2, states lie on a line: there is x_s with P t = P p exactly when Σ t_s = 1 and Σ t_s x_s = μ, the
 mean of x. An extreme point of S puts mass on one state a with x_a < μ and one b with x_b > μ, with t_a = (x_b-μ)/(x_b-x_a),

@@ -1,7 +1,7 @@
 """Two binary samples in closed form: (sol) for the information and (ma) for the channel.
 
 In the parameters of (px), α is P(X_1 = 0), β is P(X_2 = 0) ≥ α, r is P(X_1 = 0, X_2 = 1), and R = min(α, 1-β).
-(The paper writes X_1 ~ Bern(α) after (px); the vector there makes α the probability of *zero*, DESIGN §12.8.)
+(The paper writes X_1 ~ Bern(α) after (px); the vector there makes α the probability of *zero*; see docs/paper.md.)
 """
 
 from __future__ import annotations
