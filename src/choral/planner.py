@@ -7,12 +7,14 @@ from typing import Literal, TypeAlias, get_args
 
 from choral.errors import ProblemError
 from choral.problem.form import Form
-from choral.solvers.enumeration import MOST_POINTS, most_extreme_points
+from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.sandwich import MOST_VALUES
 
 SolverName: TypeAlias = Literal["closed form", "enumeration", "transport", "sandwich", "coarse"]
 FEW_POINTS = {2: 3_000, 3: 20_000, 4: 20_000}
 """Up to this many extreme points (by the upper bound theorem) enumeration is preferred, by the target's values."""
+MANY_POINTS = 60_000
+"""The same for targets with more values, where only enumeration proves the optimum."""
 MOST_PAIRS = 1_000_000
 """Transport up to this many pairs of states: more take minutes to verify."""
 
@@ -43,7 +45,7 @@ def plan(form: Form, solver: str | None = None) -> Plan:
     if form.rank == 2 and _pairs(form) <= MOST_PAIRS:
         return Plan("transport", f"rank 2: {form.states} states on a line, an optimal transport problem")
     points = most_extreme_points(form.states, form.rank)
-    if points <= FEW_POINTS.get(form.target_values, MOST_POINTS):
+    if points <= FEW_POINTS.get(form.target_values, MANY_POINTS):
         return Plan("enumeration", f"at most {points:,} extreme points, so list them all and mix them (theo1)")
     if form.target_values <= MOST_VALUES:
         return Plan(

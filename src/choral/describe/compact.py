@@ -19,6 +19,8 @@ from choral.errors import ColumnError, LawError, TooLargeError, did_you_mean
 
 MOST_TYPES = 60_000
 """More types than this are refused before they are listed."""
+MOST_BITS = 3 * 10**9
+"""Exact weights of all types may take this many bits together; more are refused before they are computed."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,15 @@ class Exchangeable:
         if self.number_of_types > most:
             raise TooLargeError(
                 f"{self.n} samples of {len(self.values)} values have {self.number_of_types:,} types; the limit is {most:,}.",
-                "Use a statistic (choral.Sensors, --statistic), merge values of the samples, or take fewer samples.",
+                "Use a statistic (choral.Sensors), merge values of the samples, or take fewer samples.",
+            )
+        digits = math.lcm(*(p.denominator for row in self.channel for p in row)).bit_length()
+        bits = self.number_of_types * len(self.prior) * self.n * digits
+        if bits > MOST_BITS:
+            raise TooLargeError(
+                f"The exact weights of {self.number_of_types:,} types of {self.n} samples take about {bits / 8e9:.1f} GB.",
+                f"Probabilities with short denominators help (1/10 rather than 0.1; now they have {digits} bits); "
+                "or take fewer samples.",
             )
 
     def types(self) -> Iterator[tuple[int, ...]]:

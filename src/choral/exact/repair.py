@@ -20,9 +20,11 @@ import scipy.linalg
 from choral.errors import SolverError
 from choral.problem.form import incidence
 from choral.problem.kernel import Floats, Index, Problem
-from choral.problem.solution import ExactChannel, Row, row_of
+from choral.problem.solution import ExactChannel, Row
 
 GRID_BITS = 60
+FEW_STATES = 300
+"""Among so many states (or ten times the equations) independent ones are looked for first."""
 LEAST_MASS = 2.0**-50
 """Codes rarer than this join the most likely one before anything is solved for them."""
 
@@ -68,6 +70,8 @@ class _Equations:
     def __init__(self, centred: flint.fmpz_mat, floats: Floats) -> None:
         self.centred = centred
         self.floats = floats
+        norms = np.linalg.norm(floats, axis=0)
+        self.directions = floats / np.where(norms > 0, norms, 1.0)
 
     @classmethod
     def of(cls, problem: Problem) -> _Equations:
@@ -104,39 +108,55 @@ class _Equations:
         raise SolverError("No independent states were found to repair the channel.", "This is a defect; report it.")
 
     def _independent_states(self, weights: Floats) -> list[int]:
-        scale = np.sqrt(weights / weights.max()) if weights.max() > 0 else np.ones_like(weights)
-        norms = np.linalg.norm(self.floats, axis=0)
-        directions = self.floats / np.where(norms > 0, norms, 1.0)
-        _, order = scipy.linalg.qr(directions * np.maximum(scale, 1e-150), mode="r", pivoting=True)
-        return [int(s) for s in order[: len(self.floats)]]
+        """As many states as equations, independent as far as floats can tell, with large weights first."""
+        size = len(self.floats)
+        few = np.argsort(-weights)[: max(FEW_STATES, 10 * size)]
+        for states in (few, np.arange(len(weights))):
+            part = weights[states]
+            scale = np.sqrt(part / part.max()) if part.max() > 0 else np.ones_like(part)
+            columns = self.directions[:, states] * np.maximum(scale, 1e-150)
+            corner, order = scipy.linalg.qr(columns, mode="r", pivoting=True)
+            if abs(corner[size - 1, size - 1]) > 1e-9 * abs(corner[0, 0]):
+                break
+        return [int(states[k]) for k in order[:size]]
 
 
-def _rows(grid: Index, changes: dict[tuple[int, int], Fraction]) -> list[list[tuple[int, Fraction]]]:
+def _rows(grid: Index, changes: dict[tuple[int, int], Fraction]) -> list[list[tuple[int, int | Fraction]]]:
     """p(y | s) by state, in units of the grid: exact, sums to the grid, entries perhaps negative."""
-    unit = Fraction(2**GRID_BITS)
-    last = grid.shape[1]
-    changed = {s for s, _ in changes}
-    rows = []
+    unit, last = 2**GRID_BITS, grid.shape[1]
+    by_state: dict[int, dict[int, Fraction]] = {}
+    for (s, y), change in changes.items():
+        by_state.setdefault(s, {})[y] = change
+    rows: list[list[tuple[int, int | Fraction]]] = []
     for s, values in enumerate(grid.tolist()):
-        row = [(y, Fraction(v)) for y, v in enumerate(values) if v or (s in changed and (s, y) in changes)]
-        if s in changed:
-            row = [(y, v + changes.get((s, y), 0)) for y, v in row]
-        rows.append([*row, (last, unit - sum((v for _, v in row), Fraction(0)))])
+        row: list[tuple[int, int | Fraction]] = [(y, v) for y, v in enumerate(values) if v]
+        if s in by_state:
+            sums: dict[int, int | Fraction] = dict(row)
+            for y, change in by_state[s].items():
+                sums[y] = sums.get(y, 0) + change
+            row = sorted(sums.items())
+        rows.append([*row, (last, unit - sum(v for _, v in row))])
     return rows
 
 
-def _mixed(rows: list[list[tuple[int, Fraction]]], mass: list[float]) -> list[Row]:
+def _mixed(rows: list[list[tuple[int, int | Fraction]]], mass: list[float]) -> list[Row]:
     """The rows, mixed with a code that ignores the record as far as needed to have no negative entry."""
     unit = 2**GRID_BITS
     law = [max(1, int(m * (unit - len(mass)))) for m in mass]
     law[-1] += unit - sum(law)
-    need = max((-v / (law[y] - v) for row in rows for y, v in row if v < 0), default=Fraction(0))
-    delta = Fraction(math.ceil(need * unit), unit)
-    if delta == 0:
-        return [row_of([(y, v / unit) for y, v in row if v]) for row in rows]
+    need = max((Fraction(-v) / (law[y] - v) for row in rows for y, v in row if v < 0), default=Fraction(0))
+    share = math.ceil(need * unit)
+    if share == 0:
+        return [_row([(y, v) for y, v in row if v], unit) for row in rows]
     mixed = []
     for row in rows:
         entries = dict(row)
-        full = [(y, ((1 - delta) * entries.get(y, 0) + delta * law[y]) / unit) for y in range(len(mass))]
-        mixed.append(row_of([(y, v) for y, v in full if v]))
+        full = [(y, (unit - share) * entries.get(y, 0) + share * law[y]) for y in range(len(mass))]
+        mixed.append(_row([(y, v) for y, v in full if v], unit * unit))
     return mixed
+
+
+def _row(entries: list[tuple[int, int | Fraction]], unit: int) -> Row:
+    """Entries in parts of a unit that they sum to, as integers."""
+    common = math.lcm(*(v.denominator for _, v in entries))
+    return unit * common, tuple((y, int(v * common)) for y, v in entries)

@@ -110,9 +110,9 @@ def entropy(probabilities):
 
 
 def whole(text, claim):
-    """A non-negative integer written in hexadecimal."""
-    need(isinstance(text, str) and text, claim, f"{text!r} is not an integer in hexadecimal")
-    need(all(c in "0123456789abcdef" for c in text), claim, f"{text[:40]!r} is not a hexadecimal integer")
+    """A non-negative integer written in lower-case hexadecimal."""
+    if not isinstance(text, str) or not text or text.strip("0123456789abcdef"):
+        raise ClaimFailed(claim, f"{str(text)[:40]!r} is not a hexadecimal integer")
     return int(text, 16)
 
 
@@ -536,58 +536,71 @@ class Channel:
             denominator, last, entries = whole(row[0], "channel"), -1, []
             need(denominator > 0, "channel", f"the denominator of state {state} is zero")
             for entry in row[1:]:
-                need(isinstance(entry, list) and len(entry) == 2, "channel", f"bad entry {entry!r} at state {state}")
+                if not isinstance(entry, list) or len(entry) != 2:
+                    raise ClaimFailed("channel", f"bad entry {entry!r} at state {state}")
                 y, text = entry
-                need(type(y) is int and last < y < self.codes, "channel", f"codes out of order at state {state}")
+                if type(y) is not int or not last < y < self.codes:
+                    raise ClaimFailed("channel", f"codes out of order at state {state}")
                 weight = whole(text, "channel")
-                need(weight > 0, "channel", f"a weight of zero is listed at state {state}")
+                if weight == 0:
+                    raise ClaimFailed("channel", f"a weight of zero is listed at state {state}")
                 entries.append((y, weight))
                 last = y
-            need(
-                sum(weight for _, weight in entries) == denominator,
-                "prior",
-                f"the weights of state {state} do not sum to its denominator, so its codes do not sum to its prior",
-            )
+            if sum(weight for _, weight in entries) != denominator:
+                reason = (
+                    f"the weights of state {state} do not sum to its denominator, so its codes do not sum to its prior"
+                )
+                raise ClaimFailed("prior", reason)
             shared = gcd(prior[key], denominator)
             self.rows[key] = prior[key] // shared, denominator // shared, entries
         missing = next((key for key in prior if key not in self.rows), None)
         need(missing is None, "channel", f"the state {list(missing or ())} is missing")
         self.mass = [Fraction(0)] * self.codes
-        for y, total in self.sums({key: {(): (1, 1)} for key in prior})[()].items():
+        [sums] = self.sums([{key: {(): (1, 1)} for key in prior}])
+        for y, total in sums[()].items():
             self.mass[y] = total
         for y, total in enumerate(self.mass):
             need(total > 0, "channel", f"code {y} is never used")
         need(sum(self.mass) == sum(prior.values()), "prior", "the codes do not sum to the prior")
 
-    def sums(self, shares):
-        """{z: {y: mass}} in units of the law, where shares[state] = {z: (p, q)} says P(z | state) = p/q. Exact.
+    def sums(self, groups):
+        """For each group {z: {y: mass}} in units of the law; group[state] = {z: (p, q)} says P(z | state) = p/q. Exact.
 
         Masses with one denominator are added as integers; the few sums are then added as fractions.
         """
-        sums = {}
+        sums = [{} for _ in groups]
         for key, (top, bottom, entries) in self.rows.items():
-            for z, (p, q) in shares[key].items():
-                by_bottom = sums.setdefault(z, {}).setdefault(bottom * q, {})
-                factor = top * p
-                for y, weight in entries:
-                    by_bottom[y] = by_bottom.get(y, 0) + weight * factor
-        result = {}
-        for z, parts in sums.items():
-            total = result.setdefault(z, {})
-            for bottom, row in parts.items():
-                for y, numerator in row.items():
-                    total[y] = total.get(y, 0) + Fraction(numerator, bottom)
-        return result
+            masses = [(y, weight * top) for y, weight in entries]
+            for group, parts in zip(groups, sums):
+                for z, (p, q) in group[key].items():
+                    by_bottom = parts.setdefault(z, {}).setdefault(bottom * q, {})
+                    for y, mass in masses:
+                        by_bottom[y] = by_bottom.get(y, 0) + (mass if p == 1 else mass * p)
+        results = []
+        for group in sums:
+            result = {}
+            for z, parts in group.items():
+                total = result.setdefault(z, {})
+                for bottom, row in parts.items():
+                    for y, numerator in row.items():
+                        total[y] = total.get(y, 0) + Fraction(numerator, bottom)
+            results.append(result)
+        return results
 
 
-def independence(law, used, group, channel, prior):
-    """Privacy of one group: p(z, y) = p(z) p(y) for every z and y, as an equation between integers."""
+def shares_of(law, used, group, prior):
+    """P(z | state) as reduced (p, q), for every state and every value of the group."""
     shares = {}
     for state, values in law.seen_from(used, group).items():
+        total = prior[state]
         shares[state] = {
-            z: (w // gcd(w, prior[state]), prior[state] // gcd(w, prior[state])) for z, w in values.items()
+            z: (1, 1) if w == total else (w // gcd(w, total), total // gcd(w, total)) for z, w in values.items()
         }
-    found = channel.sums(shares)
+    return shares
+
+
+def independence(law, group, channel, found):
+    """Privacy of one group: p(z, y) = p(z) p(y) for every z and y, as an equation between integers."""
     for z, weight in law.weights(group).items():
         for y, mass in enumerate(channel.mass):
             if found[z].get(y, 0) * law.total != weight * mass:
@@ -1135,8 +1148,9 @@ def verify(text, say=lambda line: None):
     prior = law.weights(used)
     channel = Channel(document, prior)
     say("holds        every weight is a non-negative integer, and the codes of each state sum to its prior")
-    for group in groups:
-        independence(law, used, group, channel, prior)
+    by_group = channel.sums([shares_of(law, used, group, prior) for group in groups])
+    for group, found in zip(groups, by_group):
+        independence(law, group, channel, found)
         say(f"holds        {'+'.join(group)} is independent of the code, exactly ({channel.codes} codes)")
     found = information(law, used, target, channel, prior)
     compare_information(found, stated_information)
