@@ -40,6 +40,7 @@ from choral.reductions.orbits import JoinOrbits
 from choral.solvers.coarse import with_coarse_target
 from choral.solvers.exact_optimum import constant_channel, exact_optimum
 from choral.solvers.fewer_codes import with_at_most
+from choral.solvers.peeling import improved
 from choral.solvers.sandwich import MOST_VALUES, Sandwich
 from choral.solvers.transport import Transport
 from choral.theory.bounds import Bounds, bounds_of, group_bound
@@ -392,8 +393,9 @@ def _run(problem: Problem, form: Form, chosen: Plan, clock: Clock) -> Solution:
         small = with_coarse_target(problem, MOST_VALUES)
     rough = Sandwich(clock.limits.tol, clock.limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
     channel = repair(problem, rough.channel)
-    bound = rough.bound if small is problem else group_bound(problem)
-    return Solution(channel, bound, f"{rough.how} ({chosen.why})")
+    if small is problem:
+        return Solution(channel, rough.bound, f"{rough.how} ({chosen.why})")
+    return Solution(improved(problem, channel, clock.stopped), group_bound(problem), why)
 
 
 def _trivial(problem: Problem, how: str) -> Solution:

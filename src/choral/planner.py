@@ -56,8 +56,8 @@ def plan(form: Form, solver: str | None = None) -> Plan:
     return Plan(
         "coarse",
         f"up to {points:.2g} extreme points are too many to list, and lines for a target of {form.target_values} values "
-        f"would need a grid in {form.target_values - 1} dimensions; the channel is the best for {MOST_VALUES} groups of "
-        "values, the bound is pr:upper_bound",
+        f"would need a grid in {form.target_values - 1} dimensions; the channel is a good one (made for {MOST_VALUES} "
+        "groups of values, then mixed from extreme points found at random), the bound is pr:upper_bound",
     )
 
 
