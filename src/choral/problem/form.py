@@ -13,6 +13,7 @@ import numpy as np
 from choral.problem.kernel import Floats, Problem, Variable
 
 Row = tuple[int, ...]
+PRIME = 2**61 - 1
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,12 @@ def form_of(problem: Problem) -> Form:
     >>> form_of(pose(examples.bsc_and_bec()))
     Form(states=6, rank=4, nullity=2, feasible=True, target_values=2)
     """
-    rank = int(_gram(incidence(problem).rows).rank())
+    rank = len(incidence(problem).independent())
     if problem.target.determines_state:
-        widened = problem.size
+        feasible = problem.size > rank
     else:
-        widened = int(_gram(_incidence(problem, [*problem.groups, problem.target]).rows).rank())
-    return Form(problem.size, rank, problem.size - rank, widened > rank, len(problem.target.values))
+        feasible = len(_incidence(problem, [*problem.groups, problem.target]).independent()) > rank
+    return Form(problem.size, rank, problem.size - rank, feasible, len(problem.target.values))
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,16 @@ class Incidence:
     rows: tuple[Row, ...]
     right: tuple[int, ...]
     scale: tuple[int, ...]
+    groups: int
+
+    @property
+    def most(self) -> int:
+        """What the rank cannot exceed: the rows of every group sum to the same row (cor1)."""
+        return min(len(self.scale), len(self.rows) - self.groups + 1)
 
     def independent(self) -> list[int]:
         """Positions of the first rows that form a basis of the row space."""
-        return _independent(self.rows)
+        return _independent(self.rows, self.most)
 
     def independent_of_sum(self) -> list[int]:
         """Positions of rows that form, with the row of ones, a basis of the row space.
@@ -64,7 +71,7 @@ class Incidence:
         Their centred versions P(z | s) - p(z) are independent, and a posterior of given total mass is private
         exactly when these are met: the other rows follow.
         """
-        return [i - 1 for i in _independent((self.scale, *self.rows)) if i]
+        return [i - 1 for i in _independent((self.scale, *self.rows), self.most) if i]
 
 
 @lru_cache(maxsize=4)
@@ -92,7 +99,7 @@ def _incidence(problem: Problem, chosen: Sequence[Variable]) -> Incidence:
         rows += map(tuple, block)
     right = [weight for variable in chosen for weight in variable.marginal]
     scale = tuple(weight // divisor for weight, divisor in zip(problem.weights, divisors, strict=True))
-    return Incidence(tuple(rows), tuple(right), scale)
+    return Incidence(tuple(rows), tuple(right), scale, len(chosen))
 
 
 def centred_rows(problem: Problem, rows: tuple[int, ...]) -> Floats:
@@ -105,9 +112,25 @@ def centred_rows(problem: Problem, rows: tuple[int, ...]) -> Floats:
     return np.array(columns, dtype=np.float64).reshape(len(rows), problem.size).T
 
 
-def _independent(rows: Sequence[Row]) -> list[int]:
+def _independent(rows: Sequence[Row], at_most: int) -> list[int]:
+    """Positions of the first rows that are independent; the rank is known to be at most `at_most`.
+
+    Rows that are independent modulo a prime are independent; when there are `at_most` of them, that is all. Only
+    otherwise is the question settled over the rationals.
+    """
+    found = _independent_modulo(rows)
+    if len(found) == at_most:
+        return found
     reduced, _, rank = _gram(rows).rref()
     return [next(j for j in range(len(rows)) if reduced[i, j] != 0) for i in range(rank)]
+
+
+def _independent_modulo(rows: Sequence[Row]) -> list[int]:
+    """Positions of the first rows that are independent modulo PRIME."""
+    width = len(rows[0])
+    columns = [row[s] % PRIME for s in range(width) for row in rows]
+    reduced, rank = flint.nmod_mat(width, len(rows), columns, PRIME).rref()
+    return [next(j for j in range(len(rows)) if int(reduced[i, j])) for i in range(int(rank))]
 
 
 def _gram(rows: Sequence[Row]) -> flint.fmpz_mat:
