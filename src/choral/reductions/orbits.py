@@ -8,9 +8,9 @@ a↔c = (a↔b)(b↔c)(a↔b). Averaging a channel over the group, without publi
 p(w, gx) = p(w, x), and keeps privacy, as a group g·Z is protected whenever Z is (docs/mathematics.md). ∎
 
 Given its orbit, a state is uniform on it. So P(z | orbit) is the share of the orbit's states with Z = z, the same for all
-groups that permutations carry into each other: one of them is kept. A multiplier of the kept group, divided evenly over
-its companions, proves the same bound for the original problem: in a single state, the share of companions with the
-value z is P(z | orbit).
+groups that permutations carry into each other: one of them is kept. A multiplier of a kept group and value, divided evenly
+over all that permutations make of the pair, proves the same bound for the original problem: in a single state, the share of
+those pairs that hold is P(z | orbit).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -160,30 +161,41 @@ class _Unfold:
     ) -> tuple[tuple[int, ...], Callable[[tuple[Fraction, ...]], tuple[Fraction, ...]]]:
         """The rows of the original that stand for these, and how numbers on them are shared out."""
         start = _starts(self.problem)
+        number = {frozenset(group.columns): g for g, group in enumerate(self.problem.groups)}
         places = [(g, v) for g, group in enumerate(self.reduced.groups) for v in range(len(group.values))]
-        rows: list[int] = []
-        source: list[tuple[int, int]] = []  # which reduced row, and among how many it is shared
+        sources: dict[int, list[tuple[int, Fraction]]] = {}  # original row → reduced rows and shares
         for i, row in enumerate(reduced_rows):
             g, v = places[row]
-            companions = self.companions[g]
-            for other in companions:
-                rows.append(start[other] + self._value_in(companions[0], v, other))
-                source.append((i, len(companions)))
-        return tuple(rows), lambda line: tuple(line[i] / Fraction(many) for i, many in source)
+            orbit = self._orbit_of(self.companions[g][0], v)
+            for assignment in orbit:
+                group = self.problem.groups[number[frozenset(assignment)]]
+                value = tuple(assignment[c] for c in group.columns)
+                position = group.values.index(value if len(value) > 1 else value[0])
+                where = start[number[frozenset(assignment)]] + position
+                sources.setdefault(where, []).append((i, Fraction(1, len(orbit))))
+        rows = tuple(sorted(sources))
 
-    def _value_in(self, kept: int, v: int, other: int) -> int:
-        """The value of a companion that a permutation makes of a value of the kept group."""
-        one, two = self.problem.groups[kept], self.problem.groups[other]
-        value = one.values[v] if len(one.columns) > 1 else (one.values[v],)
-        home = {self.problem.columns.index(c): x for c, x in zip(one.columns, value, strict=True)}
-        target = [self.problem.columns.index(c) for c in two.columns]
-        moved: dict[int, Any] = {i: x for i, x in home.items() if i in target}
+        def shares(line: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+            return tuple(sum((line[i] * share for i, share in sources[row]), Fraction(0)) for row in rows)
+
+        return rows, shares
+
+    def _orbit_of(self, g: int, v: int) -> list[dict[str, Any]]:
+        """All (columns, values) that permutations make of a group with a value, each once."""
+        group, columns = self.problem.groups[g], self.problem.columns
+        value = group.values[v] if len(group.columns) > 1 else (group.values[v],)
+        here = dict(zip(group.columns, value, strict=True))
+        found: list[dict[str, Any]] = [{}]
+        inside: set[str] = set()
         for members in self.classes:
-            free = [i for i in target if i in members and i not in moved]
-            left = [x for i, x in home.items() if i in members and i not in target]
-            moved.update(zip(free, left, strict=True))
-        found = tuple(moved[i] for i in target)
-        return two.values.index(found if len(two.columns) > 1 else found[0])
+            names = [columns[i] for i in members]
+            inside |= set(names)
+            carried = [here[name] for name in names if name in here]
+            moves = [dict(zip(chosen, carried, strict=True)) for chosen in permutations(names, len(carried))]
+            found = [{**one, **move} for one in found for move in moves]
+        fixed = {name: x for name, x in here.items() if name not in inside}
+        different = {frozenset((name, _key(x)) for name, x in one.items()): {**one, **fixed} for one in found}
+        return list(different.values())
 
 
 def _starts(problem: Problem) -> list[int]:
