@@ -19,7 +19,7 @@ from choral.errors import ColumnError, LawError, TooLargeError, did_you_mean
 
 MOST_TYPES = 60_000
 """More types than this are refused before they are listed."""
-MOST_BITS = 3 * 10**9
+MOST_BITS = 10**9
 """Exact weights of all types may take this many bits together; more are refused before they are computed."""
 
 
