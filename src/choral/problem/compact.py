@@ -73,11 +73,13 @@ def _part_name(law: Exchangeable, part: tuple[int, ...]) -> object:
 def _variable(
     name: str, columns: tuple[str, ...], values: list[object], state: list[int], value: list[int], weight: list[int]
 ) -> Variable:
+    """A variable with these entries; values that never occur are left out."""
+    kept, position = np.unique(np.array(value, dtype=np.int64), return_inverse=True)
     return Variable(
         name,
         columns,
-        tuple(values),
+        tuple(values[v] for v in kept.tolist()),
         np.array(state, dtype=np.int64),
-        np.array(value, dtype=np.int64),
+        position.astype(np.int64),
         tuple(weight),
     )

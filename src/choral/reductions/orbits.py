@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,10 @@ def _exchangeable(
     return True
 
 
-def _key(value: Any) -> tuple[str, str]:
+def _key(value: Any) -> tuple[str, Any]:
+    """Something to sort by that is equal exactly when values are: 1, 1.0 and True are one value."""
+    if isinstance(value, int | Fraction) or (isinstance(value, float) and isfinite(value)):
+        return "number", Fraction(value)
     return type(value).__name__, repr(value)
 
 
