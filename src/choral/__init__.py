@@ -29,12 +29,14 @@ _HOME = {
     "extreme_points": "choral.front",
     "hypergraph": "choral.front",
     "errors": "choral",
+    "schemes": "choral",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from choral import errors as errors
+    from choral import schemes as schemes
     from choral.describe import examples as examples
     from choral.describe.channels import bec as bec
     from choral.describe.channels import bsc as bsc
@@ -58,7 +60,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'choral' has no attribute '{name}'")
     home = _HOME[name]
-    if name in ("examples", "errors"):
+    if name in ("examples", "errors", "schemes"):
         return import_module(f"{home}.{name}")
     return getattr(import_module(home), name)
 
