@@ -28,6 +28,9 @@ _HOME = {
     "capacity_curve": "choral.front",
     "extreme_points": "choral.front",
     "hypergraph": "choral.front",
+    "sufficient_statistic": "choral.theory.sufficient",
+    "backbone": "choral.synergy",
+    "decompose": "choral.synergy",
     "errors": "choral",
     "schemes": "choral",
 }
@@ -53,6 +56,9 @@ if TYPE_CHECKING:
     from choral.front import hypergraph as hypergraph
     from choral.front import plan as plan
     from choral.problem.pose import pose as pose
+    from choral.synergy import backbone as backbone
+    from choral.synergy import decompose as decompose
+    from choral.theory.sufficient import sufficient_statistic as sufficient_statistic
 
 
 def __getattr__(name: str) -> Any:
