@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from fractions import Fraction as F
 from itertools import product
 
@@ -63,3 +64,27 @@ def rejected(document, change):
     with pytest.raises(VerificationError) as caught:
         check(sealed(other))
     return caught.value.claim
+
+
+def private_in_integers(disclosure):
+    """As `laws.exactly_private`, with everything over one denominator: quick for many codes."""
+    law, problem = disclosure.law, disclosure.problem
+    rows = disclosure.exact_channel.rows
+    one = math.lcm(*(denominator for denominator, _ in rows))
+    share = [[(y, n * (one // denominator)) for y, n in entries] for denominator, entries in rows]
+    number = {state: s for s, state in enumerate(problem.states)}
+    total = math.lcm(*(p.denominator for _, p in law.items()))
+    used = [law.position(name) for name in problem.columns]
+    cells = [(x, number[tuple(x[i] for i in used)], int(p * total)) for x, p in law.items()]
+    for group in problem.groups:
+        where = [law.position(name) for name in group.columns]
+        joint, left, right = {}, {}, {}
+        for x, s, weight in cells:
+            z = tuple(x[i] for i in where)
+            left[z] = left.get(z, 0) + weight
+            for y, n in share[s]:
+                joint[z, y] = joint.get((z, y), 0) + weight * n
+                right[y] = right.get(y, 0) + weight * n
+        if any(joint.get((z, y), 0) * total != left[z] * right[y] for z in left for y in right):
+            return False
+    return True

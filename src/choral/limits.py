@@ -31,7 +31,9 @@ class Limits:
         """Raise unless the numbers make sense."""
         for name in ("tol", "rel_tol", "time_limit"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and value >= 0):
+            if value is None and name != "tol":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
                 raise ProblemError(f"{name}={value!r}.", "Give a number that is at least zero.")
         if self.codes is not None and (
             isinstance(self.codes, bool) or not isinstance(self.codes, int) or self.codes < 1

@@ -1,0 +1,299 @@
+"""Whatever ends the search, there is a private channel and a bound; and how the way is chosen."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import queue
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from fractions import Fraction as F
+
+import pytest
+from laws import exactly_private
+from scale import private_in_integers, sensors, symmetric
+
+import choral as ch
+from choral.disclosure import reduced_problem
+from choral.errors import ProblemError
+from choral.planner import plan
+from choral.problem.form import Form, form_of
+
+SLACK = 1e-12
+
+
+def a_law(seed, targets, sizes, largest=9):
+    rng = random.Random(seed)
+    cells = itertools.product(range(targets), *map(range, sizes))
+    names = ["W", *(f"X{i}" for i in range(1, len(sizes) + 1))]
+    return ch.Joint.from_counts({x: rng.randint(1, largest) for x in cells}, names)
+
+
+# ---- stopping ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", [None, "enumeration", "sandwich"])
+def test_no_time_gives_a_constant_code_and_the_bound_that_needs_none(solver):
+    for law in (ch.examples.bsc_and_bec(), sensors(6), a_law(1, 3, (2, 3))):
+        d = ch.disclose(law, time_limit=0, solver=solver)
+        assert d.codes == 1
+        assert d.information == 0
+        assert d.upper_bound == pytest.approx(ch.bounds(law).upper_bound, abs=2e-15)
+        assert d.document["bound"]["kind"] == "group"
+        assert "stopped" in d.how
+        assert d.verify()["verified"]
+        assert exactly_private(d)
+
+
+def test_no_time_for_compact_laws():
+    E = ch.Exchangeable([F(2, 3), F(1, 3)], ch.bsc(F(1, 10)), 5)
+    S = ch.Sensors([F(2, 3), F(1, 3)], [ch.bsc(F(1, 10)), ch.bsc(F(1, 5)), ch.bsc(F(1, 4))])
+    for law in (E, S):
+        d = ch.disclose(law, time_limit=0)
+        assert (d.codes, d.information) == (1, 0)
+        assert d.upper_bound == pytest.approx(d.bounds.upper_bound, abs=2e-15)
+        assert d.upper_bound >= ch.disclose(law).information
+        assert d.verify()["verified"]
+
+
+def test_a_short_time_limit_is_kept_and_the_interval_holds():
+    law, limit = sensors(12), 1.5
+    started = time.monotonic()
+    d = ch.disclose(law, tol=0, time_limit=limit)
+    assert time.monotonic() - started < 8 * limit  # posing, repair and the statement of the bound are not cut short
+    # Sensors 3, 6, 9, 12 of these tell less (a code may ignore the others): what they tell is below any bound.
+    fewer = ch.disclose(law.marginal(["W", "X1", "X4", "X8", "X12"]))
+    assert d.upper_bound >= fewer.information
+    assert 0 <= d.information <= d.upper_bound
+    assert d.verify()["verified"]
+    assert private_in_integers(d)
+
+
+def test_a_time_limit_on_enumeration():
+    law = a_law(3, 2, (3, 3, 3))
+    d = ch.disclose(law, solver="enumeration", time_limit=0.05)
+    assert "stopped" in d.how
+    assert d.codes == 1
+    assert d.upper_bound == pytest.approx(ch.bounds(law).upper_bound, abs=2e-15)
+    assert d.verify()["verified"]
+
+
+@pytest.mark.parametrize(
+    ("law", "asked"),
+    [
+        (sensors(6), {"tol": 1e-9}),
+        (sensors(8), {"tol": 0, "rel_tol": 1e-3}),
+        (a_law(1, 3, (2, 2, 2)), {"tol": 0, "rel_tol": 1e-4, "solver": "sandwich"}),
+        (a_law(2, 4, (2, 3)), {"tol": 0, "rel_tol": 1e-2, "solver": "sandwich"}),
+        (a_law(2, 2, (3, 3)), {"tol": 1e-9, "solver": "sandwich"}),
+    ],
+)
+def test_the_interval_that_is_shown_only_closes(law, asked):
+    seen = []
+    d = ch.disclose(law, progress=lambda low, high, message: seen.append((low, high, message)), **asked)
+    assert len(seen) >= 3
+    assert all(low <= high + SLACK for low, high, _ in seen)
+    for (low, high, _), (lower, higher, _) in itertools.pairwise(seen):
+        assert lower >= low - SLACK
+        assert higher <= high + SLACK
+    assert seen[0][:2] == pytest.approx((0, d.problem.information_of_states))
+    assert d.information == pytest.approx(seen[-1][0], abs=1e-9)
+    assert d.upper_bound == pytest.approx(seen[-1][1], abs=1e-9)
+    assert all(isinstance(message, str) and message for *_, message in seen)
+
+
+INTERRUPTED = """
+import json
+from scale import private_in_integers, sensors
+import choral as ch
+d = ch.disclose(sensors(12), tol=0, progress=lambda low, high, message: print("at", low, high, flush=True))
+found = d.verify()
+numbers = [d.information, d.upper_bound, d.how, private_in_integers(d)]
+print("found", json.dumps([found["verified"], *numbers]), flush=True)
+"""
+
+
+def test_ctrl_c_returns_what_was_found():
+    path = os.pathsep.join(p for p in sys.path if p)
+    child = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    lines = queue.Queue()
+    reader = threading.Thread(target=lambda: [lines.put(line) for line in child.stdout], daemon=True)
+    reader.start()
+    try:
+        assert lines.get(timeout=60).startswith("at 0.0")  # the search has begun
+        time.sleep(1)
+        child.send_signal(signal.SIGINT)
+        said = child.stderr.read()
+        assert child.wait(timeout=60) == 0, said
+        reader.join(timeout=10)
+    finally:
+        if child.poll() is None:
+            child.kill()
+        child.stdout.close()
+        child.stderr.close()
+        child.wait()
+    last = list(lines.queue)[-1]
+    verified, information, upper_bound, how, private = json.loads(last.removeprefix("found "))
+    assert verified
+    assert private
+    assert 0 <= information < upper_bound
+    assert "(stopped)" in how
+
+
+# ---- fewer codes ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("law", "asked"),
+    [
+        (ch.examples.bsc_and_bec(), {}),
+        (ch.examples.bsc_and_bec(), {"solver": "sandwich"}),
+        (sensors(5), {}),
+        (symmetric(3, (3,), 2, lambda w, x: 1 + (7 * w + 3 * sum(x)) % 5), {}),
+        (a_law(5, 4, (2, 3)), {}),
+        (a_law(6, 2, (3, 3), 1000), {"order": 1}),
+        (a_law(7, 3, (2, 2, 2)), {"protect": ["X1"], "use": ["X1", "X2", "X3"]}),
+    ],
+)
+def test_at_most_so_many_codes(law, asked):
+    best = ch.disclose(law, **asked)
+    assert best.codes > 2
+    told = []
+    for most in (1, 2, 3):
+        d = ch.disclose(law, codes=most, **asked)
+        assert d.codes <= most
+        assert exactly_private(d)
+        assert d.verify()["verified"]
+        assert d.upper_bound == best.upper_bound  # the bound is for any number of codes
+        if best.codes > most:
+            cost = float(d.how.split("at a cost of ")[1].split(" bits")[0])
+            assert f"{d.codes} of {best.codes} codes kept" in d.how
+            assert cost == pytest.approx(best.information - d.information, abs=1e-12, rel=1e-2)
+        told.append(d.information)
+    assert told[0] == 0
+    assert told[0] < told[1] <= told[2] + SLACK
+    assert told[2] <= best.upper_bound + SLACK
+
+
+def test_two_codes_for_two_fair_bits_lose_nothing():
+    law = ch.Joint.from_counts({(a ^ b, a, b): 1 for a in (0, 1) for b in (0, 1)}, ["W", "X1", "X2"])
+    d = ch.disclose(law, codes=2)
+    assert d.information == pytest.approx(1, abs=1e-14)
+    assert "cost" not in d.how
+    assert ch.disclose(law, codes=1).information == 0
+
+
+# ---- what is refused --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *itertools.product(("tol", "rel_tol", "time_limit"), (-1, -1e-9, float("nan"), "1e-6", [1e-6])),
+        *itertools.product(["codes"], (0, -1, True, 2.0, "2")),
+    ],
+)
+def test_numbers_that_make_no_sense(name, value):
+    with pytest.raises(ProblemError, match=f"{name}="):
+        ch.disclose(a_law(1, 2, (2, 3)), **{name: value}, solver="sandwich")
+
+
+def test_solvers_that_do_not_exist_or_do_not_fit():
+    law = a_law(1, 2, (2, 3))
+    for solver in ("simplex", "", "Sandwich", 3):
+        with pytest.raises(ProblemError, match="There is no solver"):
+            ch.disclose(law, solver=solver)
+    with pytest.raises(ProblemError, match="rank is 4"):
+        ch.disclose(law, solver="transport")
+    with pytest.raises(ProblemError, match="nullity 2"):
+        ch.disclose(law, solver="closed form")
+    with pytest.raises(ProblemError, match="this one has 5"):
+        ch.disclose(a_law(1, 5, (2, 3)), solver="sandwich")
+    with pytest.raises(ProblemError, match="this one has 1"):
+        ch.disclose(a_law(1, 1, (2, 3)), solver="sandwich")
+
+
+# ---- many values ------------------------------------------------------------------------------------------------
+
+
+def test_a_target_of_many_values_gets_an_honest_interval():
+    law = a_law(4, 6, (2,) * 6)
+    d = ch.disclose(law, time_limit=20)
+    assert plan(form_of(reduced_problem(d.problem)[0])).solver == "coarse"
+    assert d.document["bound"]["kind"] == "group"
+    assert d.upper_bound == pytest.approx(ch.bounds(law).upper_bound, abs=2e-15)
+    assert 0 < d.information < d.upper_bound
+    assert private_in_integers(d)
+    assert d.verify()["verified"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_asked_for_coarse_target_is_below_the_truth(seed):
+    law = a_law(seed, 6, (2, 3))
+    truth = ch.disclose(law, solver="enumeration")
+    d = ch.disclose(law, solver="coarse")
+    assert 0 < d.information <= truth.information + SLACK
+    assert truth.information <= d.upper_bound + SLACK
+    assert exactly_private(d)
+    assert d.verify()["verified"]
+
+
+@pytest.mark.parametrize("heavy", range(6))
+def test_a_target_with_one_common_value_is_not_made_constant(heavy):
+    rng = random.Random(heavy)
+    cells = itertools.product(range(6), range(2), range(3))
+    law = ch.Joint.from_counts(
+        {x: rng.randint(1, 9) * (1000 if x[0] == heavy else 1) for x in cells}, ["W", "X1", "X2"]
+    )
+    d = ch.disclose(law, solver="coarse", tol=1e-9)
+    assert d.verify()["verified"]
+    assert d.information > 0
+
+
+# ---- the planner ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "solver"),
+    [
+        (Form(8, 8, 0, False, 2), "closed form"),
+        (Form(100, 20, 80, False, 2), "closed form"),
+        (Form(100, 99, 1, True, 9), "closed form"),
+        (Form(1001, 2, 999, True, 2), "transport"),
+        (Form(1001, 2, 999, True, 9), "transport"),
+        (Form(5000, 2, 4998, True, 2), "sandwich"),  # too many pairs to verify
+        (Form(6, 4, 2, True, 2), "enumeration"),
+        (Form(16, 5, 11, True, 2), "enumeration"),  # at most 504 points
+        (Form(27, 7, 20, True, 2), "sandwich"),
+        (Form(24, 5, 19, True, 3), "enumeration"),
+        (Form(256, 9, 247, True, 2), "sandwich"),
+        (Form(256, 9, 247, True, 3), "sandwich"),
+        (Form(256, 9, 247, True, 4), "sandwich"),
+        (Form(256, 9, 247, True, 5), "coarse"),
+        (Form(256, 9, 247, True, 256), "coarse"),
+        (Form(30, 4, 26, True, 30), "enumeration"),
+    ],
+)
+def test_what_the_planner_chooses(form, solver):
+    chosen = plan(form)
+    assert chosen.solver == solver
+    assert str(chosen) == f"{solver}: {chosen.why}"
+    assert chosen.why
+
+
+def test_the_choice_is_told():
+    assert ch.disclose(sensors(6)).how.startswith("sandwich with")
+    assert "transport (rank 2" in ch.disclose(ch.Exchangeable([F(1, 2)] * 2, ch.bsc(F(1, 5)), 9)).how
+    assert ch.disclose(ch.examples.bsc_and_bec()).how.startswith("enumeration of 4 extreme points")
+    assert "asked for" in ch.disclose(ch.examples.bsc_and_bec(), solver="sandwich").how
