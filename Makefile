@@ -18,6 +18,7 @@ check: .venv/ready
 
 bench: .venv/ready .venvs/dit/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
+	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
 	$(BIN)/python bench/rotation.py
 
 .venvs/dit/ready:

@@ -202,6 +202,7 @@ def test_two_codes_for_two_fair_bits_lose_nothing():
     [
         *itertools.product(("tol", "rel_tol", "time_limit"), (-1, -1e-9, float("nan"), "1e-6", [1e-6])),
         *itertools.product(["codes"], (0, -1, True, 2.0, "2")),
+        ("tol", None),
     ],
 )
 def test_numbers_that_make_no_sense(name, value):

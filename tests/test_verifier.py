@@ -317,3 +317,50 @@ def test_masses_beyond_floats_and_huge_weights_are_handled():
         ch.Joint.from_counts({(0, 0, 0): 10**5000, (0, 0, 1): 1, (0, 1, 0): 2, (1, 1, 1): 3}, ["W", "A", "B"])
     )
     assert d.verify()["verified"]
+
+
+def test_a_release_on_a_compact_law_is_loaded_only_as_it_was_posed(tmp_path):
+    d = ch.disclose(ch.Sensors([F(1, 2)] * 2, [[[F(1, 2)] * 2] * 2, ch.bsc(F(1, 5))], scores=[[0, 1], [0, 2]]))
+
+    def change(doc):
+        doc["protect"] = [["X1"]]
+        rows = [["1", [s >> 1 & 1, "1"]] for s in range(4)]
+        doc["channel"] = {"codes": 2, "states": [[s] for s in range(4)], "rows": rows}
+        doc["bound"] = {"kind": "group", "group": None}
+        doc["claims"] = {"information": "0.278071905112637", "upper_bound": "0.278071905112638"}
+
+    other = forged(d.document, change)
+    assert check(other)["verified"]  # true, of X1 alone
+    file = tmp_path / "f.choral"
+    file.write_text(document_to_text(other), encoding="utf-8")
+    with pytest.raises(ch.errors.ReleaseFileError, match="does not pose"):
+        ch.load(file)
+
+
+@pytest.mark.parametrize(
+    ("claim", "change"),
+    [
+        ("law", lambda d: d["law"].update(n=10**30)),
+        ("law", lambda d: d["law"].update(n=100_000)),
+        ("law", lambda d: d["law"].update(values=["a", "a"])),
+        ("law", lambda d: d["law"].update(values=5)),
+        ("law", lambda d: d["law"].pop("target values")),
+        ("law", lambda d: d["law"].update(prior=["1/2", "2/3"])),
+        ("protected groups", lambda d: d.update(protect=[5])),
+        ("protected groups", lambda d: d.update(protect=[["any 0"]])),
+        ("protected groups", lambda d: d.update(protect=[[]])),
+        ("use", lambda d: d.update(use=["samples"])),
+    ],
+)
+def test_forged_compact_laws_are_named_quickly(claim, change):
+    d = ch.disclose(ch.Exchangeable([F(1, 2)] * 2, ch.bsc(F(1, 10)), 4))
+    assert rejected(d.document, change) == claim
+
+
+def test_no_draw_from_a_channel_that_is_not_private():
+    d = ch.disclose(ch.examples.clinic(), "diagnosis")
+    other = copy.deepcopy(dict(d.document))
+    row = other["channel"]["rows"][0]
+    other["channel"]["rows"][0] = [row[0], [row[1][0], row[0]]]
+    with pytest.raises(VerificationError, match="privacy"):
+        ch.Disclosure(d.law, d.problem, d.exact_channel, sealed(other)).sample(d.states[0])

@@ -25,19 +25,20 @@ from choral.describe.joint import Joint, missing_as_none
 from choral.errors import ColumnError, FileInTheWayError, ProblemError, ReleaseFileError, StoppedError
 from choral.exact import certificate
 from choral.exact.certificate import Law
-from choral.exact.information import stated_information
+from choral.exact.information import stated_bound, stated_information
 from choral.exact.repair import repair
 from choral.limits import Clock, Limits, Progress
-from choral.planner import Plan, plan
+from choral.planner import MANY_POINTS, Plan, plan
 from choral.problem.compact import pose_score, pose_types
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Floats, Problem
 from choral.problem.pose import Group, pose, pose_self
-from choral.problem.solution import ExactChannel, Solution, floats_of
+from choral.problem.solution import DeterminedBound, ExactChannel, GroupBound, Solution, floats_of
 from choral.reductions.alike import MergeAlike
 from choral.reductions.base import Inverse
 from choral.reductions.orbits import JoinOrbits
 from choral.solvers.coarse import with_coarse_target
+from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exact_optimum import constant_channel, exact_optimum
 from choral.solvers.fewer_codes import with_at_most
 from choral.solvers.peeling import improved
@@ -160,7 +161,7 @@ class Disclosure:
         A mapping, a pandas row, a named tuple: what has labels is read by label, never by position.
         """
         if isinstance(self.law, Exchangeable):
-            key: tuple[Any, ...] = self.law.type_of(x)
+            key: tuple[Any, ...] = self.law.type_of(samples_of(x))
         elif isinstance(self.law, Sensors):
             key = (self.law.score_of(by_name(x, self.law.names)),)
         else:
@@ -187,8 +188,10 @@ class Disclosure:
     def sample(self, x: Any) -> int:
         """One code for one record, drawn exactly from the operating system's generator.
 
-        Draw once per record: two independent draws for the same record can reveal a protected value.
+        Draw once per record: two independent draws for the same record can reveal a protected value. Before the first
+        draw the verifier's own code checks the privacy of the channel.
         """
+        self._checked_private  # noqa: B018
         denominator, entries = self.exact_channel.rows[self.state_of(x)]
         left = secrets.randbelow(denominator)
         for y, n in entries:
@@ -198,6 +201,11 @@ class Disclosure:
         raise AssertionError("the weights sum to more than was drawn")
 
     # ---- proof and file -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _checked_private(self) -> bool:
+        certificate.check_privacy(self.document)
+        return True
 
     def verify(self) -> dict[str, Any]:
         """Have the stand-alone verifier recompute every claim; raises `VerificationError` if one fails."""
@@ -218,7 +226,7 @@ class Disclosure:
 
     def table(self, most: int = 40) -> LawTable:
         """The channel, one row per state, with the law of the code below."""
-        rows = [", ".join(f"{n}={v}" for n, v in zip(self.problem.columns, x, strict=True)) for x in self.states[:most]]
+        rows = [self._state_name(x) for x in self.states[: max(0, most)]]
         left = self.problem.size - len(rows)
         return LawTable(
             title="p(y | state)",
@@ -227,6 +235,11 @@ class Disclosure:
             body=[*([row[s] for row in self.exact] for s in range(len(rows))), list(self.p_y)],
             footnote=f"… and {left} more states" if left else "",
         )
+
+    def _state_name(self, state: tuple[Any, ...]) -> str:
+        if isinstance(self.law, Exchangeable):
+            return ", ".join(f"{count}×{value}" for count, value in zip(state, self.law.values, strict=True) if count)
+        return ", ".join(f"{name}={value}" for name, value in zip(self.problem.columns, state, strict=True))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Disclosure):
@@ -273,8 +286,8 @@ def disclose(
     use         the columns that the channel may look at; default: all but the target
     order       protect every `order` of the protected columns together
     tol         stop when upper_bound - information is at most this, in bits
-    rel_tol     … or at most this share of the information
-    time_limit  seconds; then the best so far is returned, with its valid bound
+    rel_tol     … or at most this share of the information, whichever is reached first
+    time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound
     codes       at most this many codes; `how` says what that costs
     progress    called as progress(information, upper_bound, message) while the interval closes
     solver      overrule the planner: "enumeration", "transport" or "sandwich"
@@ -321,6 +334,8 @@ def self_disclose(
     >>> round(ch.self_disclose(ch.examples.bernoulli(0.5, 2)).information, 9)
     1.0
     """
+    if not isinstance(joint, Joint):
+        raise ProblemError(f"Self-disclosure of a {type(joint).__name__}.", "Give a Joint law of the samples.")
     limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
     return _solved(joint, pose_self(joint, protect, use, order), limits)
 
@@ -336,7 +351,7 @@ def problem_of(
     if isinstance(law, Joint):
         return pose(law, reveal, protect, use, order)
     if isinstance(law, Exchangeable | Sensors):
-        if reveal not in (None, "W") or protect is not None or use is not None:
+        if reveal not in (None, "W", ["W"], ("W",)) or protect is not None or use is not None:
             raise ProblemError(
                 f"A {type(law).__name__} law reveals W and protects its samples alike.",
                 "Leave out reveal, protect and use; say order=2 to protect pairs. A Joint takes them all.",
@@ -392,6 +407,10 @@ def _run(problem: Problem, form: Form, chosen: Plan, clock: Clock) -> Solution:
     if chosen.solver == "coarse":
         small = with_coarse_target(problem, MOST_VALUES)
     rough = Sandwich(clock.limits.tol, clock.limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
+    few = most_extreme_points(form.states, form.rank) <= MANY_POINTS
+    if small is problem and "stalled" in rough.how and few and not clock.stopped():
+        exact = replace(chosen, solver="enumeration", why=f"{rough.how}: floats could not close the gap")
+        return _run(problem, form, exact, clock)
     channel = repair(problem, rough.channel)
     if small is problem:
         return Solution(channel, rough.bound, f"{rough.how} ({chosen.why})")
@@ -414,8 +433,19 @@ def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
     return Solution(channel, solution.bound, how)
 
 
+def with_best_bound(problem: Problem, solution: Solution) -> Solution:
+    """The solution with pr:upper_bound in place of a bound that floats left worse than that."""
+    if isinstance(solution.bound, GroupBound | DeterminedBound):
+        return solution
+    simple = group_bound(problem)
+    if Fraction(stated_bound(problem, simple)) < Fraction(stated_bound(problem, solution.bound)):
+        return replace(solution, bound=simple)
+    return solution
+
+
 def certified(law: Law, problem: Problem, solution: Solution) -> Disclosure:
     """A solution as a disclosure, with its document."""
+    solution = with_best_bound(problem, solution)
     notes = {"how": solution.how, "made by": f"choral {__version__}"}
     document = certificate.release_document(law, problem, solution, notes)
     return Disclosure(law, problem, solution.channel, document)
@@ -435,13 +465,25 @@ def load(path: str | os.PathLike[str]) -> Disclosure:
     law = certificate.law_of(document)
     if isinstance(law, Exchangeable):
         problem = pose_types(law, int(document["protect"][0][0].removeprefix("any ")))
+        _as_posed(document, problem, place)
     elif isinstance(law, Sensors):
         problem = pose_score(law)
+        _as_posed(document, problem, place)
     elif document["reveal"] == document["use"]:
         problem = pose_self(law, document["protect"], document["use"])
     else:
         problem = pose(law, document["reveal"], document["protect"], document["use"])
     return Disclosure(law, problem, certificate.channel_of(document, law, problem), document)
+
+
+def _as_posed(document: Mapping[str, Any], problem: Problem, place: Path) -> None:
+    """Raise unless a release on a compact law claims exactly what choral poses for it."""
+    posed = [list(group.columns) for group in problem.groups]
+    if document["protect"] != posed or document["reveal"] != ["W"]:
+        raise ReleaseFileError(
+            f"{place} reveals {document['reveal']} and protects {document['protect']}, which choral does not pose.",
+            "Its claims hold and can be verified, but it cannot be loaded.",
+        )
 
 
 def by_name(record: Any, names: Sequence[str]) -> list[Any]:
@@ -453,6 +495,8 @@ def by_name(record: Any, names: Sequence[str]) -> list[Any]:
     labels = getattr(record, "_fields", None) or getattr(record, "index", None)
     if labels is not None and not callable(labels):  # a named tuple, a pandas Series
         found = list(labels)
+        if len(set(found)) < len(found):
+            raise ColumnError(f"The record names a column twice: {found}.", "Give each column once.")
         record = dict(zip(found, record, strict=True))
     if isinstance(record, Mapping):
         missing = [name for name in names if name not in record]
@@ -474,6 +518,17 @@ def _path(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise ReleaseFileError(f"{path!r} is not a path.", "Give the name of a file.")
     return Path(path)
+
+
+def samples_of(record: Any) -> list[Any]:
+    """The samples of a record on an exchangeable law: a plain sequence, or a row of a frame without its index."""
+    fields = getattr(record, "_fields", None)
+    if fields is not None:
+        return [value for name, value in zip(fields, record, strict=True) if name != "Index"]
+    frame = hasattr(record, "columns") or isinstance(record, Mapping | bytes)
+    if frame or not isinstance(record, Iterable):
+        raise ColumnError(f"{record!r} is not a record of samples.", "Give the samples as a sequence, in any order.")
+    return list(record)
 
 
 def check_output(path: Path, force: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from choral.describe.compact import Exchangeable
 from choral.describe.joint import Joint
 from choral.disclosure import disclose, problem_of, reduced_problem
+from choral.errors import ProblemError
 from choral.exact.certificate import Law
 from choral.planner import Plan
 from choral.planner import plan as plan_for
@@ -103,6 +104,8 @@ def capacity_curve(
     >>> [round(p.information, 4) for p in ch.capacity_curve([F(2, 3), F(1, 3)], ch.bsc(F(1, 10)), [2, 3, 4])]
     [0.0083, 0.0488, 0.0447]
     """
+    if not isinstance(ns, Iterable):
+        raise ProblemError(f"ns is {ns!r}.", "Give a list of numbers of samples.")
     points = []
     for n in ns:
         d = disclose(Exchangeable(prior, channel, n), order=order, tol=tol)
@@ -126,12 +129,16 @@ def extreme_points(
     >>> [str(x) for x in ch.extreme_points(ch.examples.bsc_and_bec())[1]]
     ['1/4', '0', '1/4', '0', '1/2', '0']
     """
-    columns = [name for name in joint.names if name != "W"]
-    problem = pose_self(joint.marginal(columns), protect, None, order)
+    problem = pose_self(_samples(joint), protect, None, order)
     return [point.dense(problem.size) for point in enumeration.extreme_points(problem, most)]
 
 
 def hypergraph(joint: Joint, protect: str | Sequence[Group] | None = None) -> Hypergraph:
     """The n-partite hypergraph of the support of the law without W; its incidence matrix is P."""
-    columns = [name for name in joint.names if name != "W"]
-    return hypergraph_of(pose_self(joint.marginal(columns), protect))
+    return hypergraph_of(pose_self(_samples(joint), protect))
+
+
+def _samples(joint: Joint) -> Joint:
+    if not isinstance(joint, Joint):
+        raise ProblemError(f"A {type(joint).__name__} is not a joint law.", "Give a Joint.")
+    return joint.marginal([name for name in joint.names if name != "W"])

@@ -7,10 +7,11 @@ samples, or a whole-numbered *score* that is a sum over sensors.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from operator import index
 from typing import Any
 
 from choral.describe import numbers
@@ -58,17 +59,19 @@ class Exchangeable:
                 f"The channel has {len(rows)} rows but the prior has {len(law)} values.",
                 "A channel has one row per value of W.",
             )
-        if isinstance(n, bool) or not isinstance(n, int) or n < 2:
+        if isinstance(n, bool) or not hasattr(n, "__index__") or n < 2:
             raise LawError(
                 f"n = {n} samples.",
                 "Give a whole number of at least 2: a single sample that is protected leaves nothing to tell.",
             )
-        outputs = values or (channel.outputs if isinstance(channel, Channel) else range(len(rows[0])))
+        outputs: Any = channel.outputs if isinstance(channel, Channel) else range(len(rows[0]))
+        outputs = outputs if values is None else values
         object.__setattr__(self, "prior", law)
         object.__setattr__(self, "channel", rows)
-        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "n", index(n))
         object.__setattr__(self, "values", _alphabet(outputs, len(rows[0]), "the samples"))
-        object.__setattr__(self, "target_values", _alphabet(target_values or range(len(law)), len(law), "W"))
+        named = range(len(law)) if target_values is None else target_values
+        object.__setattr__(self, "target_values", _alphabet(named, len(law), "W"))
 
     @property
     def number_of_types(self) -> int:
@@ -98,6 +101,7 @@ class Exchangeable:
 
     def masses(self) -> dict[tuple[int, ...], list[int]]:
         """For every type of positive probability, integer weights of (type, w), all over one denominator."""
+        self.check_size()
         prior, _ = numbers.over_common_denominator(self.prior)
         m = len(self.values)
         flat, _ = numbers.over_common_denominator([p for row in self.channel for p in row])
@@ -139,7 +143,8 @@ class Sensors:
     scores[i][a] is added when sensor i reads its value a; the channel sees the sum alone. By default the scores are
     log-likelihood ratios of W = 1 against W = 0, rounded to `levels` steps over their range: the statistic that a
     decision about W would use. The joint law of the score with W, and with each sensor, comes from convolutions,
-    so fifty different sensors take a moment where 2⁵⁰ states would not.
+    so fifty sensors take a moment where 2⁵⁰ states would not. Mind that many sensors that all differ leave almost
+    nothing to tell through one score (docs/mathematics.md).
 
     >>> from choral.describe.channels import bsc
     >>> Sensors([Fraction(1, 2)] * 2, [bsc(Fraction(1, 10)), bsc(Fraction(1, 5))]).n
@@ -161,6 +166,8 @@ class Sensors:
     ) -> None:
         """Prior, one channel per sensor, and the scores (or how finely to round log-likelihood ratios)."""
         law = numbers.distribution(prior, "the prior")
+        if not isinstance(channels, Sequence) or hasattr(channels, "outputs"):
+            raise LawError(f"The channels are {channels!r}.", "Give a list of channels, one per sensor.")
         tables = tuple(numbers.channel(rows, f"channel {i}") for i, rows in enumerate(channels, start=1))
         if len(tables) < 2:
             raise LawError(
@@ -174,7 +181,11 @@ class Sensors:
                 )
         if scores is None:
             scores = _rounded_likelihood_ratios(law, tables, levels)
-        checked = tuple(tuple(row) for row in scores)
+        if not all(isinstance(row, Iterable) for row in (scores if isinstance(scores, Iterable) else [None])):
+            raise LawError(f"The scores are {scores!r}.", "Give one list of whole numbers per sensor.")
+        checked = tuple(
+            tuple(index(x) if hasattr(x, "__index__") and not isinstance(x, bool) else x for x in row) for row in scores
+        )
         for i, (row, table) in enumerate(zip(checked, tables, strict=False), start=1):
             if len(row) != len(table[0]) or not all(type(x) is int for x in row):
                 raise LawError(
@@ -183,7 +194,9 @@ class Sensors:
         if len(checked) != len(tables):
             raise LawError(f"{len(checked)} rows of scores for {len(tables)} sensors.", "Give one row per sensor.")
         outputs = tuple(
-            rows.outputs if isinstance(rows, Channel) else tuple(range(len(table[0])))
+            _alphabet(rows.outputs, len(table[0]), "a sensor")
+            if isinstance(rows, Channel)
+            else tuple(range(len(table[0])))
             for rows, table in zip(channels, tables, strict=True)
         )
         object.__setattr__(self, "prior", law)
@@ -308,8 +321,12 @@ def _rounded_likelihood_ratios(
 
 
 def _alphabet(values: Any, size: int, whose: str) -> tuple[Hashable, ...]:
-    alphabet = tuple(values)
-    if len(alphabet) != size or len(set(alphabet)) != size:
+    try:
+        alphabet = tuple(values)
+        different = {symbol for symbol in alphabet if symbol == symbol}
+    except (TypeError, ValueError):
+        raise LawError(f"The alphabet of {whose} is {values!r}.", f"List {size} different values.") from None
+    if len(alphabet) != size or len(different) != size:
         raise LawError(f"The alphabet of {whose} is {alphabet!r}.", f"List {size} different values.")
     return alphabet
 

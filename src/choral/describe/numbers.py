@@ -16,6 +16,7 @@ from choral.errors import LawError
 
 Number: TypeAlias = "int | float | Fraction | Decimal"
 
+LONGEST_EXPONENT = 10_000
 SUM_SLACK = Fraction(1, 10**9)
 """How far floats may sum from one before it is an error; within it they are normalised exactly."""
 
@@ -34,6 +35,8 @@ def exact(value: Any, place: str) -> Fraction:
         raise LawError(f"The weight {value!r} at {place} is not finite.", "Remove or replace it.")
     if isinstance(value, Decimal) and not value.is_finite():
         raise LawError(f"The weight {value} at {place} is not finite.", "Remove or replace it.")
+    if isinstance(value, str | Decimal) and abs(_exponent(value)) > LONGEST_EXPONENT:
+        raise LawError(f"The weight {value} at {place} is too long.", f"Exponents go to {LONGEST_EXPONENT}.")
     if isinstance(value, int | float | Fraction | Decimal | str):
         try:
             return Fraction(value)
@@ -43,6 +46,12 @@ def exact(value: Any, place: str) -> Fraction:
         f"The weight {value!r} at {place} is of type {type(value).__name__}, not a number.",
         "Use integers, Fractions or floats.",
     )
+
+
+def _exponent(value: str | Decimal) -> int:
+    """The power of ten that a number is written with, if any."""
+    tail = str(value).lower().partition("e")[2]
+    return int(tail) if tail.lstrip("+-").isdecimal() and len(tail) < 20 else 10**9 if tail else 0
 
 
 def nonnegative(value: Any, place: str) -> Fraction:

@@ -63,6 +63,14 @@ def check(document: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def check_privacy(document: Mapping[str, Any]) -> None:
+    """Have the verifier check the channel and its privacy alone; raises `VerificationError` if that fails."""
+    try:
+        verifier.check_privacy(dict(document))
+    except verifier.ClaimFailed as failed:
+        raise VerificationError(failed.claim, failed.reason) from None
+
+
 def document_to_text(document: Mapping[str, Any]) -> str:
     """The text of a release file: JSON, one key per line at the top."""
     lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in document.items()]
@@ -115,8 +123,8 @@ def _prior_and_rows(prior: list[str], rows: list[list[str]]) -> tuple[list[Fract
 
 
 def _fraction(text: str) -> Fraction:
-    top, bottom = text.split("/")
-    return Fraction(int(top, 16), int(bottom, 16))
+    top, _, bottom = text.partition("/")
+    return Fraction(int(top, 16), int(bottom or "1", 16))
 
 
 def encode(value: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from choral.exact.balls import exact_lower
 from choral.problem.form import centred_rows, incidence
 from choral.problem.kernel import Problem
-from choral.problem.solution import LinesBound
+from choral.problem.solution import LinesBound, near_float
 
 BITS = 160
 NEAR = 1e-9
@@ -77,7 +77,7 @@ def _height(point: tuple[int, ...], denominator: int) -> int:
 def _near_lines(problem: Problem, bound: LinesBound, lines: list[list[int]]) -> list[list[int]]:
     """For each state the lines among which its least one is."""
     coefficients = np.array([[x / 2**BITS for x in line] for line in lines])
-    nu = np.array([[float(x) for x in row] for row in bound.multipliers]).reshape(len(lines), len(bound.rows))
+    nu = np.array([[near_float(x) for x in row] for row in bound.multipliers]).reshape(len(lines), len(bound.rows))
     posterior = problem.posterior()
     centred = centred_rows(problem, bound.rows)
     size = np.abs(coefficients).max() + np.abs(nu).sum(axis=1).max(initial=0.0)

@@ -33,6 +33,9 @@ VERSION = 1
 STATED = Decimal(10) ** -15  # claims are stated to this many bits, rounded towards caution
 CERTAIN = Decimal(10) ** -30  # what is recomputed must be known to within this
 MOST_BASES = 2_000_000  # more vertices than this are not enumerated again
+MOST_STATES = 250_000  # types or scores of a law that is recomputed
+MOST_SAMPLES = 100_000
+MOST_BITS = 1 << 20  # of a denominator in a proof by lines
 DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 BITS = 192  # fixed-point precision of probabilities, lines and multipliers
@@ -249,10 +252,11 @@ def symbol(value):
     if isinstance(value, dict) and len(value) == 1:
         [(kind, content)] = value.items()
         if kind == "fraction" and isinstance(content, str):
-            try:
-                return Fraction(content)
-            except (ValueError, ZeroDivisionError):
-                raise ClaimFailed("law", f"{content[:40]!r} is no fraction") from None
+            top, _, bottom = content.removeprefix("-").partition("/")
+            good = top.isascii() and top.isdecimal() and (not bottom or (bottom.isascii() and bottom.isdecimal()))
+            good = good and len(content) < 4000 and (not bottom or bottom.strip("0"))
+            need(good, "law", f"{content[:40]!r} is no fraction")
+            return Fraction(content)
         if kind in ("float", "date", "datetime", "decimal") and isinstance(content, str):
             return kind, content
         if kind == "tuple" and isinstance(content, list):
@@ -329,10 +333,19 @@ class Exchangeable(Compact):
 
     def __init__(self, law, protect):
         self.n = law.get("n")
-        need(type(self.n) is int and self.n >= 2, "law", "it needs n ≥ 2 samples")
+        need(type(self.n) is int and 2 <= self.n <= MOST_SAMPLES, "law", f"it needs 2 to {MOST_SAMPLES} samples")
         prior = fractions(law.get("prior"), "law")
         channel = matrix_of(law.get("channel"), len(prior), "law")
         self.sizes = len(channel[0]), len(prior)
+        self.fingerprint = fingerprint(law)
+        alphabet_of(law.get("values"), len(channel[0]))
+        alphabet_of(law.get("target values"), len(prior))
+        types = 1
+        for i in range(1, len(channel[0])):
+            types = types * (self.n + i) // i
+            need(types <= MOST_STATES, "law", f"it has more than {MOST_STATES} types, too many to recompute")
+        size = lcm(*(p.denominator for row in channel for p in row)).bit_length()
+        need(types * len(prior) * self.n * size <= 4 * 10**9, "law", "its weights are too large to recompute")
         below = lcm(*(p.denominator for row in channel for p in row))
         base = lcm(*(p.denominator for p in prior))
         tops = [[int(p * below) for p in row] for row in channel]
@@ -376,6 +389,7 @@ class Exchangeable(Compact):
         return [
             f"{self.n} samples of {self.sizes[0]} values, independent given W ({self.sizes[1]} values), through one channel",
             f"{len(self.joint['W'])} types, whose weights were recomputed from prior, channel and n",
+            f"fingerprint of prior and channel {self.fingerprint}",
         ]
 
 
@@ -402,6 +416,11 @@ class Sensors(Compact):
             tops.append([[int(p * below) for p in line] for line in table])
         base = lcm(*(p.denominator for p in prior))
         self.sizes = len(channels), len(prior)
+        self.fingerprint = fingerprint(law)
+        values = law.get("values")
+        need(isinstance(values, list) and len(values) == len(channels), "law", "it lists no readings")
+        for alphabet, table in zip(values, channels):
+            alphabet_of(alphabet, len(table[0]))
         self.joint = {"W": {}, **{f"X{i + 1}": {} for i in range(len(channels))}}
         for w, p in enumerate(prior):
             if not p:
@@ -425,7 +444,19 @@ class Sensors(Compact):
         return [
             f"{self.sizes[0]} different sensors, independent given W ({self.sizes[1]} values), seen through a score",
             f"{len(self.joint['W'])} values of the score, whose weights were recomputed from prior, channels and scores",
+            f"fingerprint of prior, channels and scores {self.fingerprint}",
         ]
+
+
+def fingerprint(law):
+    """Sixteen digits that change when any number of the law does."""
+    return hashlib.sha256(json.dumps(law, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def alphabet_of(values, size):
+    """Fail unless this is a list of so many different values."""
+    need(isinstance(values, list) and len(values) == size, "law", "an alphabet has the wrong size")
+    need(len({symbol(value) for value in values}) == size, "law", "an alphabet lists a value twice")
 
 
 def order_of(group, n):
@@ -481,6 +512,7 @@ def convolve(first, second):
     for a, p in first.items():
         for b, q in second.items():
             result[a + b] = result.get(a + b, 0) + p * q
+        need(len(result) <= MOST_STATES, "law", f"it has more than {MOST_STATES} scores, too many to recompute")
     return result
 
 
@@ -874,6 +906,14 @@ def bound_from_lines(law, used, target, groups, prior, proof):
     need(denominator > 0, "upper bound", "the denominator of its points is zero")
     points, cells = proof.get("points"), proof.get("cells")
     need(isinstance(points, list) and isinstance(cells, list), "upper bound", "it has no cells")
+    need(denominator.bit_length() <= MOST_BITS, "upper bound", "the denominator of its points is too large")
+    need(all(isinstance(point, list) for point in points), "upper bound", "a point is not a list")
+    named = {i for cell in cells if isinstance(cell, list) for i in cell if type(i) is int}
+    need(
+        named == set(range(len(points))),
+        "upper bound",
+        "a point is in no cell, or a cell names a point that is not there",
+    )
     points = [tuple(whole(x, "upper bound") for x in point) for point in points]
     for cell in cells:
         good = isinstance(cell, list) and all(type(i) is int and 0 <= i < len(points) for i in cell)
@@ -1119,6 +1159,9 @@ def claims_of(document):
     need(isinstance(given, dict), "law", "there is none")
     listed = document.get("protect")
     need(isinstance(listed, list) and listed, "protected groups", "the list is empty: nothing is protected")
+    for group in listed:
+        good = isinstance(group, list) and group and all(isinstance(name, str) for name in group)
+        need(good, "protected groups", f"{ascii(group)[:60]} is no group of columns")
     kind = given.get("kind")
     need(isinstance(kind, str) and kind in LAWS, "law", f"its kind {kind!r} is unknown")
     law = LAWS[kind](given, listed)
@@ -1151,6 +1194,16 @@ def describe(law, used, target, groups, stated_information, stated_bound):
         f"information  {stated_information:f} bits are disclosed",
         f"bound        {stated_bound:f} bits: no private channel can do better",
     ]
+
+
+def check_privacy(document):
+    """Check the channel of a document and its privacy, and nothing else."""
+    law, used, _, groups, _, _ = claims_of(document)
+    prior = law.weights(used)
+    channel = Channel(document, prior)
+    by_group = channel.sums([shares_of(law, used, group, prior) for group in groups])
+    for group, found in zip(groups, by_group):
+        independence(law, group, channel, found)
 
 
 def verify(text, say=lambda line: None):

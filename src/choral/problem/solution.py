@@ -56,6 +56,14 @@ def floats_of(channel: ExactChannel) -> Floats:
     return table
 
 
+def near_float(number: Fraction) -> float:
+    """The nearest float, and ±1e300 beyond: for guesses, never for decisions."""
+    try:
+        return float(number)
+    except OverflowError:
+        return 1e300 if number > 0 else -1e300
+
+
 def row_of(column: Sequence[tuple[int, Fraction]]) -> Row:
     """Fractions that sum to one as integers over their least common denominator."""
     denominator = math.lcm(*(p.denominator for _, p in column))

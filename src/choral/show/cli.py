@@ -228,6 +228,8 @@ def curve(
     for path in (csv, plot):
         if path is not None:
             check_output(path, force)
+    if csv is not None and plot is not None and csv.resolve() == plot.resolve():
+        raise ProblemError(f"{csv} is to hold the table and the plot.", "Name two files.")
     if plot is not None and plot.suffix not in (".svg", ".png"):
         raise ProblemError(f"{plot} is neither .svg nor .png.", "Choose one of these endings.")
     law, rows, ns = read_prior(prior), read_channel(channel), read_numbers(n)
@@ -332,6 +334,8 @@ def read_numbers(text: str) -> list[int]:
             raise ValueError
     except (ValueError, IndexError):
         raise ProblemError(f"'{text}' is no range of n.", "Write 2:1000, 2:1000:1 or 2,3,4.") from None
+    if last > 10**6 or (len(parts) == 3 and (last - first) // parts[2] > 5000):
+        raise ProblemError(f"'{text}' is too long.", "At most 5000 values of n, up to a million.")
     if len(parts) == 3:
         return list(range(first, last + 1, parts[2]))
     few = list(range(first, min(last, first + 9) + 1))

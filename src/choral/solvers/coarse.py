@@ -22,6 +22,8 @@ def with_coarse_target(problem: Problem, values: int) -> Problem:
     mass = np.array(problem.target.marginal, dtype=object)[order]
     before = np.array([int(sum(mass[:i])) / problem.total for i in range(len(order))])
     group = np.minimum((before * values).astype(np.int64), values - 1)
+    if len(np.unique(group)) == 1:  # one value has nearly all the mass: it against the others
+        group = (mass == mass.max()).astype(np.int64)
     _, group = np.unique(group, return_inverse=True)
     label = np.empty(len(order), dtype=np.int64)
     label[order] = group

@@ -11,7 +11,7 @@ import numpy as np
 
 from choral.problem.form import Form, incidence
 from choral.problem.kernel import Problem
-from choral.problem.solution import DeterminedBound, ExactChannel, Solution, VertexBound
+from choral.problem.solution import DeterminedBound, ExactChannel, Solution, VertexBound, near_float
 from choral.solvers.enumeration import MOST_POINTS, extreme_points
 from choral.solvers.mixture import best_mixture, entropies
 
@@ -130,7 +130,7 @@ def vertex_bound(
     problem: Problem, posteriors: Sequence[Mapping[int, Fraction]], multipliers: tuple[Fraction, ...]
 ) -> VertexBound:
     """The bound of these multipliers, with the posteriors near which it is attained."""
-    pi = np.array([float(x) for x in multipliers])
+    pi = np.array([near_float(x) for x in multipliers])
     slack = entropies(problem, posteriors) - np.array(
         [sum(pi[s] * (m.numerator / m.denominator) for s, m in t.items()) for t in posteriors]
     )

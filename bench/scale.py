@@ -1,0 +1,397 @@
+"""How far choral reaches: alike samples, different sensors and scores; beside HiGHS, dit and the paper's companion code.
+
+Ratios are measured side by side in one run, and every disclosure in a process of its own, which gives its peak memory.
+Without options the run takes about four minutes; `--full` adds the sizes that take minutes each. dit and the companion
+code run in environments of their own (DIT_PYTHON; COMPANION_PYTHON and COMPANION_PATH), where they are at hand.
+The picture goes to build/scale.svg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from fractions import Fraction as F
+from functools import cache
+from pathlib import Path
+
+import highspy
+import numpy as np
+from enumeration import beside_dit, timed
+from scipy import sparse
+
+import choral as ch
+from choral.problem.form import centred_rows, incidence
+from choral.problem.pose import pose
+from choral.solvers import reference
+from choral.solvers.interior_point import InteriorPoint, repaired_bound
+from choral.solvers.sandwich_binary import sandwich_binary
+
+PRIOR = [F(2, 3), F(1, 3)]
+REL_TOL = 1e-3
+HIGHS_RATIO = 3
+MOST_MEMORY = 8000
+LONGEST = 1800
+"""Seconds after which a row is given up, whatever its time limit says."""
+PICTURE = Path(__file__).parents[1] / "build" / "scale.svg"
+
+
+# ---------------------------------------------------------------------- laws
+
+
+def crossovers(n):
+    """linspace(.05, .35, n), exactly."""
+    return [F(1, 20) + F(3, 10) * F(i, n - 1) for i in range(n)]
+
+
+def law_of(kind, n, levels):
+    """Alike samples, different sensors written out, or different sensors through a score."""
+    if kind == "alike":
+        return ch.Exchangeable(PRIOR, ch.bsc(F(1, 10)), n)
+    channels = [ch.bsc(e) for e in crossovers(n)]
+    return ch.Joint.observed(PRIOR, channels) if kind == "sensors" else ch.Sensors(PRIOR, channels, levels=levels)
+
+
+# ------------------------------------------------- one disclosure, in its own process
+
+
+@dataclass(frozen=True)
+class Row:
+    """One disclosure: seconds to search, to repair and certify, and to verify; megabytes at the peak."""
+
+    name: str
+    states: int
+    codes: int
+    information: float
+    upper_bound: float
+    search: float
+    certify: float
+    verify: float
+    memory: int
+    how: str
+
+    @property
+    def solve(self):
+        """Seconds of `disclose`: search, repair, certify."""
+        return self.search + self.certify
+
+    @property
+    def relative_gap(self):
+        """The gap as a share of the information."""
+        return (self.upper_bound - self.information) / self.information if self.information > 0 else math.inf
+
+
+def here(kind, n, levels, options):
+    """Disclose and verify in this process."""
+    ch.disclose(ch.examples.noisy_copies(3)).verify()  # what is imported late is imported now
+    law = law_of(kind, n, levels)
+    start = time.perf_counter()
+    heard = [start]
+    d = ch.disclose(law, **options, progress=lambda *_: heard.append(time.perf_counter()))
+    done = time.perf_counter()
+    assert d.verify()["verified"]
+    verified = time.perf_counter()
+    name = f"{kind}, n = {n}" + (f", {levels} levels" if kind == "score" else "")
+    times = heard[-1] - start, done - heard[-1], verified - done
+    return Row(name, len(d.states), d.codes, d.information, d.upper_bound, *times, peak(), d.how)
+
+
+def peak():
+    """Megabytes at this process' peak. (On Linux, getrusage counts what the parent held before the start as well.)"""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (2**20 if sys.platform == "darwin" else 2**10)
+    return next(int(text.split()[1]) // 1024 for text in lines if text.startswith("VmHWM:"))
+
+
+@cache
+def measured(kind, n, levels=1000, **options):
+    """Disclose and verify in a new process, once; print the row. None when it does not end."""
+    one = json.dumps([kind, n, levels, options])
+    try:
+        done = subprocess.run(
+            [sys.executable, __file__, "--one", one], capture_output=True, text=True, check=True, timeout=LONGEST
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{kind + f', n = {n}':<28}no end within {LONGEST} s", flush=True)
+        return None
+    except subprocess.CalledProcessError as error:
+        print(f"{kind + f', n = {n}':<28}FAILED: {(error.stderr.splitlines() or [error.returncode])[-1]}", flush=True)
+        return None
+    row = Row(**json.loads(done.stdout))
+    gap = f"{row.relative_gap:.1e}" if row.information > 0 else "-"
+    print(
+        f"{row.name:<28}{row.states:>7}{row.information:>13.4g}{row.upper_bound:>11.4g}{gap:>9}{row.search:>8.1f}s"
+        f"{row.certify:>8.1f}s{row.verify:>8.1f}s{row.memory:>7} MB",
+        flush=True,
+    )
+    return row
+
+
+def heading(text):
+    """What the next rows are about, and their columns."""
+    print(f"\n{text}")
+    print(
+        f"{'':<28}{'states':>7}{'bits':>13}{'at most':>11}{'rel. gap':>9}{'search':>9}{'certify':>9}{'verify':>9}{'peak':>10}"
+    )
+
+
+# ------------------------------------------------------------------ the rows
+
+
+def alike(full):
+    """(a) A thousand alike samples beside Algorithm 1 at four."""
+    heading("(a) alike samples: W with P(W=1) = 1/3, each sample through BSC(1/10)")
+    row = measured("alike", 1000)
+    larger = measured("alike", 5000 if full else 2000)
+    seconds, points = timed(lambda: reference.find_extreme_points(pose(ch.examples.noisy_copies(4))))
+    print(f"Algorithm 1 in Fractions, n = 4: {seconds:.2f}s for {len(points)} extreme points, before any optimisation")
+    if row:
+        print(f"n = 1000, solved and verified, takes {(row.solve + row.verify) / seconds:.2f} times as long")
+    return bool(row and larger)
+
+
+def growth(full):
+    """(c) How time grows with the number of states; the picture."""
+    sizes = [6, 8, 10, 12] + ([14, 16, 18] if full else [])
+    heading(f"(c) different sensors, crossovers linspace(.05, .35, n), all 2^n states, relative gap {REL_TOL:g}")
+    different = [measured("sensors", n, rel_tol=REL_TOL, **({"time_limit": 300} if n > 16 else {})) for n in sizes]
+    heading("(c) alike samples, n + 1 states")
+    same = [measured("alike", n) for n in (100, 200, 400, 800)]
+    series = {
+        "different sensors": [row for row in different if row],
+        "alike samples": [row for row in same if row],
+    }
+    for name, rows in series.items():
+        print(
+            f"{name}: seconds grow like N^{exponent(rows, lambda r: r.solve):.2f} to solve, "
+            f"N^{exponent(rows, lambda r: r.verify):.2f} to verify, N^{exponent(rows, total):.2f} in all"
+        )
+    PICTURE.parent.mkdir(exist_ok=True)
+    PICTURE.write_text(picture(series), encoding="utf-8")
+    print(f"picture: {PICTURE}")
+    reached = [row for row, n in zip(different, sizes, strict=True) if n <= 16]
+    return all(row and row.relative_gap <= REL_TOL and row.memory < MOST_MEMORY for row in reached) and all(same)
+
+
+def statistic(full):
+    """(e) What a score loses against all states, and how far it goes."""
+    heading("(e) different sensors through a score (rounded log-likelihood ratio), and what it keeps of (c)")
+    done = True
+    for n in (6, 8, 10):
+        best = measured("sensors", n, rel_tol=REL_TOL)
+        for levels in (100, 400, 1000):
+            row = measured("score", n, levels, rel_tol=REL_TOL)
+            done &= bool(row and best)
+            if row and best:
+                low, high = row.information / best.upper_bound, row.upper_bound / best.information
+                print(f"    keeps {100 * low:.1f} % to {100 * min(1, high):.1f} % of the information")
+    heading("(e) further, as intervals: tol=1e-9 or rel_tol=1e-2, time_limit=60")
+    for n in (20, 30, 50) if full else (50,):
+        done &= measured("score", n, tol=1e-9, rel_tol=1e-2, time_limit=60) is not None
+    return done
+
+
+# ------------------------------------------------------------- beside HiGHS
+
+
+class Recording(InteriorPoint):
+    """The interior-point method, remembering the programs it is given."""
+
+    programs = []  # noqa: RUF012
+
+    def solve(self, C, *rest, **more):
+        """Solve, after writing down the costs and the gap asked for."""
+        self.programs.append((C, self.tolerance))
+        return super().solve(C, *rest, **more)
+
+
+def highs(C, p, M, tolerance):
+    """HiGHS' interior point without crossover: seconds, and the gap that its solution proves."""
+    states, lines = C.shape
+    masses = sparse.hstack([sparse.identity(states)] * lines)
+    private = sparse.block_diag([sparse.csr_matrix(M.T)] * lines)
+    matrix = sparse.csc_matrix(sparse.vstack([masses, private]))
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = matrix.shape
+    lp.col_cost_ = C.T.ravel()
+    lp.col_lower_ = np.zeros(C.size)
+    lp.col_upper_ = np.full(C.size, highspy.kHighsInf)
+    lp.row_lower_ = lp.row_upper_ = np.concatenate([p, np.zeros(lines * M.shape[1])])
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+    solver = highspy.Highs()
+    for option, value in (
+        ("output_flag", False),
+        ("solver", "ipm"),
+        ("run_crossover", "off"),
+        ("ipm_optimality_tolerance", tolerance),
+    ):
+        solver.setOptionValue(option, value)
+    solver.passModel(lp)
+    seconds, _ = timed(solver.run)
+    solution = solver.getSolution()
+    z = np.maximum(np.array(solution.col_value).reshape(lines, states).T, 0.0)
+    nu = np.array(solution.row_dual)[states:].reshape(lines, -1)
+    return seconds, float((C * z).sum()) - repaired_bound(C, p, M, nu)
+
+
+def beside_highs(n):
+    """(b) The sandwich's last linear program, solved from scratch to the same gap by both."""
+    problem = pose(law_of("sensors", n, 0))
+    M = centred_rows(problem, tuple(incidence(problem).independent_of_sum()))
+    p = problem.prior / problem.prior.sum()
+    whole, found = timed(
+        lambda: sandwich_binary(p, M, problem.posterior()[1], tol=0.0, rel_tol=REL_TOL, solver=Recording())
+    )
+    C, gap = Recording.programs[-1]
+    ours, mine = timed(lambda: InteriorPoint(tolerance=gap).solve(C, p, M), repeat=3)
+    single, _ = timed(lambda: InteriorPoint(tolerance=gap, workers=1).solve(C, p, M))
+    for tolerance in (1e-5, 1e-6, 1e-7, 1e-8):  # the loosest that proves the gap; 1e-4 does not
+        theirs, proved = highs(C, p, M, tolerance)
+        if proved <= gap:
+            break
+    ratio = theirs / ours
+    print(
+        f"\n(b) one linear program: {C.shape[0]} states, {C.shape[1]} lines, rank {M.shape[1]}; gap asked for {gap:.1e}"
+    )
+    print(f"    choral {ours:.2f}s (gap {mine.primal - mine.dual:.1e}; {single:.2f}s on one core)")
+    print(
+        f"    HiGHS {theirs:.2f}s (gap {proved:.1e} at ipm_optimality_tolerance {tolerance:g}): {ratio:.1f} times slower"
+    )
+    print(
+        f"    the whole sandwich, {len(found.history)} levels to a relative gap of {found.gap / found.information:.1e}, "
+        f"takes {whole:.2f}s: HiGHS on its last level alone is {theirs / whole:.1f} times slower",
+        flush=True,
+    )
+    return min(ratio, theirs / whole) >= HIGHS_RATIO
+
+
+# --------------------------------------------------- beside the companion code
+
+
+def beside_companion(n):
+    """(d) One row: the same question to the paper's companion code, in its own environment."""
+    python, path = os.environ.get("COMPANION_PYTHON"), os.environ.get("COMPANION_PATH")
+    if not (python and path):
+        print("companion code: not measured (set COMPANION_PYTHON and COMPANION_PATH)")
+        return
+    script = str(Path(__file__).with_name("peer_companion.py"))
+    try:
+        done = subprocess.run([python, script, str(n)], capture_output=True, text=True, check=True, timeout=120)
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+        print(f"Table 1, n = {n}: companion code: {type(error).__name__}", flush=True)
+        return
+    seconds, value = map(float, done.stdout.split())
+    ours, d = timed(lambda: ch.disclose(ch.examples.noisy_copies(n)), repeat=3)
+    verified, _ = timed(d.verify)
+    print(
+        f"Table 1, n = {n}: companion code {seconds:.2f}s gives {value:.6f}; choral {ours * 1e3:.1f}ms gives "
+        f"{d.information:.6f}, verified in {verified * 1e3:.1f}ms: {seconds / (ours + verified):.0f} times faster",
+        flush=True,
+    )
+
+
+# ------------------------------------------------------- exponent and picture
+
+
+def total(row):
+    """Seconds to solve and verify."""
+    return row.solve + row.verify
+
+
+def line(rows, seconds):
+    """Slope and intercept of log seconds on log states, by least squares."""
+    return np.polyfit(np.log([row.states for row in rows]), np.log([seconds(row) for row in rows]), 1)
+
+
+def exponent(rows, seconds):
+    """How seconds grow with the number of states."""
+    return float(line(rows, seconds)[0]) if len(rows) > 1 else math.nan
+
+
+def picture(series):
+    """Seconds against states, both in logarithms, with the fitted lines, as SVG."""
+    width, height, left, right, top, bottom = 760, 480, 80, 30, 60, 70
+    points = [(row.states, total(row)) for rows in series.values() for row in rows]
+    (x0, x1), (y0, y1) = ((math.log10(min(c)), math.log10(max(c))) for c in zip(*points, strict=True))
+    x0, x1, y0, y1 = x0 - 0.1, x1 + 0.1, math.floor(y0), math.ceil(y1)
+
+    def at(states, seconds):
+        across = left + (math.log10(states) - x0) / (x1 - x0) * (width - left - right)
+        down = height - bottom - (math.log10(seconds) - y0) / (y1 - y0) * (height - top - bottom)
+        return f"{across:.1f}", f"{down:.1f}"
+
+    def text(x, y, words, size=13, **more):
+        extra = "".join(f' {key.replace("_", "-")}="{value}"' for key, value in more.items())
+        return f'<text x="{x}" y="{y}" font-size="{size}"{extra}>{words}</text>'
+
+    def size(row):
+        return row.name.split(", ")[1]
+
+    growth_of = {name: exponent(rows, total) for name, rows in series.items()}
+    title = "Time grows like " + ", ".join(f"N^{a:.2f} for {name}" for name, a in growth_of.items())
+    marks = [text(left, 30, title, 16, font_weight="bold")]
+    for decade in range(y0, y1 + 1):
+        _, y = at(10**x0, 10**decade)
+        marks.append(f'<path d="M{left} {y}H{width - right}" stroke="#ddd"/>')
+        marks.append(text(left - 8, y, f"{10.0**decade:g}", text_anchor="end", dominant_baseline="middle"))
+    for decade in range(math.ceil(x0), math.floor(x1) + 1):
+        x, _ = at(10**decade, 10**y0)
+        marks.append(f'<path d="M{x} {top}V{height - bottom}" stroke="#ddd"/>')
+        marks.append(text(x, height - bottom + 20, f"{10**decade:,}", text_anchor="middle"))
+    marks.append(text((left + width) / 2, height - 20, "number of states N", text_anchor="middle"))
+    middle = height / 2
+    words = "time to solve, certify and verify (seconds)"
+    marks.append(text(20, middle, words, text_anchor="middle", transform=f"rotate(-90 20 {middle})"))
+    for (name, rows), colour, place in zip(series.items(), ("#1b6ca8", "#c8553d"), (0, 1), strict=True):
+        slope, start = line(rows, total)
+        ends = [at(n, math.exp(start) * n**slope) for n in (rows[0].states, rows[-1].states)]
+        marks.append(f'<path d="M{" ".join(ends[0])}L{" ".join(ends[1])}" stroke="{colour}" stroke-dasharray="5 4"/>')
+        for row in rows:
+            x, y = at(row.states, total(row))
+            marks.append(f'<circle cx="{x}" cy="{y}" r="5" fill="{colour}"><title>{row.name}</title></circle>')
+        marks.append(f'<circle cx="{left + 20}" cy="{top + 20 + 22 * place}" r="5" fill="{colour}"/>')
+        marks.append(text(left + 32, top + 24 + 22 * place, f"{name}, {size(rows[0])} to {size(rows[-1])}"))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" fill="#222">\n'
+        f'<rect width="{width}" height="{height}" fill="white"/>\n' + "\n".join(marks) + "\n</svg>\n"
+    )
+
+
+def main() -> int:
+    """Print the tables; exit status 1 when a promise is not kept."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="also the sizes that take minutes each")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.one:
+        kind, n, levels, options = json.loads(chosen.one)
+        print(json.dumps(asdict(here(kind, n, levels, options))))
+        return 0
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run; times are wall clock")
+    promises = {
+        "alike samples solved and verified": alike(chosen.full),
+        f"sandwich at n = 10 at least {HIGHS_RATIO} times faster than HiGHS": beside_highs(10),
+        f"different sensors to {REL_TOL:g} in less than {MOST_MEMORY / 1000:g} GB": growth(chosen.full),
+    }
+    print("\n(d) beside other programs")
+    beside_dit(3)
+    for n in (4, 5):
+        beside_companion(n)
+    promises["scores solved and verified"] = statistic(chosen.full)
+    print()
+    for promise, kept in promises.items():
+        print(f"promised: {promise}:", "kept" if kept else "NOT KEPT")
+    return 0 if all(promises.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
