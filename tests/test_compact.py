@@ -537,3 +537,12 @@ def test_sensors_that_make_no_sense():
         ch.Sensors(THIRD, [bsc, bsc], levels=1)
     with pytest.raises(ProblemError, match="order=2"):
         ch.disclose(ch.Sensors(THIRD, [bsc, bsc]), order=2)
+
+
+def test_a_thousand_samples_are_solved_and_verified_exactly():
+    d = ch.disclose(ch.Exchangeable(THIRD, ch.bsc(F(1, 10)), 1000))
+    assert d.verify()["verified"]
+    assert d.gap < 1e-9
+    # The information falls towards C_1(0) = 0 like 1/n: at n = 1000 it is about half of what it is at n = 500.
+    half = ch.disclose(ch.Exchangeable(THIRD, ch.bsc(F(1, 10)), 500))
+    assert half.information / d.information == pytest.approx(2, rel=2e-3)
