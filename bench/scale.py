@@ -1,7 +1,7 @@
 """How far choral reaches: alike samples, different sensors and scores; beside HiGHS, dit and the paper's companion code.
 
 Ratios are measured side by side in one run, and every disclosure in a process of its own, which gives its peak memory.
-Without options the run takes about four minutes; `--full` adds the sizes that take minutes each. dit and the companion
+Without options the run takes about a quarter of an hour; `--full` adds the sizes that may not end. dit and the companion
 code run in environments of their own (DIT_PYTHON; COMPANION_PYTHON and COMPANION_PATH), where they are at hand.
 The picture goes to build/scale.svg.
 """
@@ -160,7 +160,7 @@ def alike(full):
 
 def growth(full):
     """(c) How time grows with the number of states; the picture."""
-    sizes = [6, 8, 10, 12] + ([14, 16, 18] if full else [])
+    sizes = [6, 8, 10, 12, 14, 16] + ([18, 20] if full else [])
     heading(f"(c) different sensors, crossovers linspace(.05, .35, n), all 2^n states, relative gap {REL_TOL:g}")
     different = [measured("sensors", n, rel_tol=REL_TOL, **({"time_limit": 300} if n > 16 else {})) for n in sizes]
     heading("(c) alike samples, n + 1 states")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import namedtuple
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,3 +103,13 @@ def test_a_record_outside_the_law_is_refused():
         d.sample((0, "f"))
     with pytest.raises(ch.errors.ColumnError, match="lacks 'X2'"):
         d.sample({"X1": 0})
+
+
+def test_a_record_with_labels_is_read_by_label_whatever_the_order():
+    d = ch.disclose(ch.examples.clinic(), "diagnosis")
+    values = {"smoker": "yes", "pressure": "high", "glucose": "normal", "diagnosis": "ill"}
+    row = namedtuple("Row", values)(**values)
+    expected = d.channel_of(("high", "normal", "yes"))
+    assert d.channel_of(values) == d.channel_of(pd.Series(values)) == d.channel_of(row) == expected
+    with pytest.raises(ch.errors.ColumnError, match="4 values"):
+        d.channel_of(tuple(values.values()))
