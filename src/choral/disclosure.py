@@ -541,14 +541,14 @@ def check_output(path: Path, force: bool) -> None:
         raise FileInTheWayError(f"{path} exists.", "Choose another name, or say force=True (--force) to replace it.")
 
 
-def write_whole(path: Path, text: str, force: bool) -> None:
+def write_whole(path: Path, content: str | bytes, force: bool) -> None:
     """Write a file for its owner's eyes, atomically: afterwards it is whole, or as it was before."""
     check_output(path, force)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content.encode("utf-8") if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
             if force:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,6 +15,35 @@ from choral.limits import Progress as Callback
 
 NARROW = 12.0
 """Orders of magnitude of the gap that a full bar stands for."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The certified interval at one moment of a search, in bits and seconds since the recorder was made."""
+
+    seconds: float
+    information: float
+    upper_bound: float
+    message: str
+
+
+@dataclass
+class Recorder:
+    """A callback for `disclose(progress=…)` that keeps the interval's history, to be drawn later.
+
+    >>> import choral as ch
+    >>> recorder = Recorder()
+    >>> d = ch.disclose(ch.examples.noisy_copies(3), progress=recorder)
+    >>> recorder.moments[-1].upper_bound >= d.information
+    True
+    """
+
+    moments: list[Moment] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    def __call__(self, information: float, upper_bound: float, message: str) -> None:
+        """Remember where the interval is now."""
+        self.moments.append(Moment(time.monotonic() - self.started, information, upper_bound, message))
 
 
 @contextmanager
