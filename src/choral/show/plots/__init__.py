@@ -11,6 +11,7 @@
 | the hypergraph of a small support | `hypergraph_plot` |
 | capacity against n, with its limit | `capacity_plot` |
 | trade-off curves | `tradeoff_plot` |
+| a chain of channels | `diagram_plot` |
 | schemes at one n; one quantity against another, by scheme | `schemes_plot`, `lines_plot` |
 
 All are legible in black and white: what colour says, lightness, dashes, shapes or labels say too. Where there are too many
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from choral.show.plots.channel import channel_plot
 from choral.show.plots.curves import capacity_plot, lines_plot, schemes_plot, tradeoff_plot
+from choral.show.plots.diagram import diagram_plot
 from choral.show.plots.ladder import closing_plot, ladder_plot
 from choral.show.plots.output import as_png, as_svg, save_plot
 from choral.show.plots.posteriors import before_after_plot, posterior_plot
@@ -33,6 +35,7 @@ __all__ = [
     "capacity_plot",
     "channel_plot",
     "closing_plot",
+    "diagram_plot",
     "hypergraph_plot",
     "ladder_plot",
     "lines_plot",

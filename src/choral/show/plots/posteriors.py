@@ -72,12 +72,12 @@ def before_after_plot(disclosure: Disclosure) -> Any:
     alt = altair()
     problem = disclosure.problem
     target, groups = problem.target, problem.groups[:MOST_COLUMNS]
-    _, given = laws_of(disclosure, target)
-    chosen = most_telling(disclosure)
-    moved = {group.name: largest_move(disclosure, group) for group in problem.groups}
-    after = f"after code {chosen}"
-    panels = [_panel(alt, disclosure, group, chosen, after, "private: ") for group in groups]
-    right = _panel(alt, disclosure, target, chosen, after, "told: ")
+    laws = {group.name: laws_of(disclosure, group) for group in problem.groups}
+    before, given = laws_of(disclosure, target)
+    chosen = most_telling(disclosure.p_y, before, given)
+    moved = {name: largest_move(*pair) for name, pair in laws.items()}
+    panels = [_panel(alt, group, *laws[group.name], chosen, f"private: {group.name}") for group in groups]
+    right = _panel(alt, target, before, given, chosen, f"told: {target.name}")
     leaks = {name: size for name, size in moved.items() if size}
     if not leaks:
         many = "The protected column is" if len(moved) == 1 else f"All {len(moved)} protected columns are"
@@ -85,7 +85,7 @@ def before_after_plot(disclosure: Disclosure) -> Any:
     else:
         worst = max(leaks, key=lambda name: leaks[name])
         said = f"{worst} moves by up to {points(leaks[worst])}, as its budget allows"
-    told = largest_move(disclosure, target)
+    told = largest_move(before, given)
     left_out = len(problem.groups) - len(groups)
     notes = [
         f"bars: the law before, and after code {chosen}, which tells most; ticks: each of {counted(len(given), 'code')}",
@@ -122,18 +122,15 @@ def laws_of(disclosure: Disclosure, variable: Variable) -> tuple[list[Fraction],
     return prior, given
 
 
-def largest_move(disclosure: Disclosure, variable: Variable) -> Fraction:
+def largest_move(prior: Sequence[Fraction], given: Sequence[Sequence[Fraction]]) -> Fraction:
     """The largest |p(v | y) - p(v)| over values and codes: 0 exactly when no code says anything about it."""
-    prior, given = laws_of(disclosure, variable)
     return max((abs(p - q) for law in given for p, q in zip(law, prior, strict=True)), default=Fraction(0))
 
 
-def most_telling(disclosure: Disclosure) -> int:
+def most_telling(p_y: Sequence[Fraction], prior: Sequence[Fraction], given: Sequence[Sequence[Fraction]]) -> int:
     """The code that moves the target farthest, times how often it is seen; ties go to the first."""
-    prior, given = laws_of(disclosure, disclosure.problem.target)
     far = [
-        mass * sum(abs(p - q) for p, q in zip(law, prior, strict=True))
-        for mass, law in zip(disclosure.p_y, given, strict=True)
+        mass * sum(abs(p - q) for p, q in zip(law, prior, strict=True)) for mass, law in zip(p_y, given, strict=True)
     ]
     return far.index(max(far))
 
@@ -171,8 +168,15 @@ def _value(variable: Variable, v: int) -> str:
     return ", ".join(map(str, value)) if len(variable.columns) > 1 or len(value) > 1 else str(value[0])
 
 
-def _panel(alt: Any, disclosure: Disclosure, variable: Variable, chosen: int, after: str, word: str) -> Any:
-    prior, given = laws_of(disclosure, variable)
+def _panel(
+    alt: Any,
+    variable: Variable,
+    prior: Sequence[Fraction],
+    given: Sequence[Sequence[Fraction]],
+    chosen: int,
+    title: str,
+) -> Any:
+    after = f"after code {chosen}"
     sets = leading(prior, MOST_BARS)
     labels = value_names(variable, sets)
     bars, ticks, few = [], [], len(given) <= FEW_CODES
@@ -203,10 +207,8 @@ def _panel(alt: Any, disclosure: Disclosure, variable: Variable, chosen: int, af
         .encode(x=x, y=y, yOffset=offset)
     )
     note = _grouped(sets, len(prior), "")
-    title = alt.TitleParams(
-        f"{word}{variable.name}" + (f" ({note})" if note else ""), fontSize=12, anchor="start", frame="group"
-    )
-    return (drawn + marks + words).properties(width=270, height=32 * len(sets), title=title)
+    heading = alt.TitleParams(title + (f" ({note})" if note else ""), fontSize=12, anchor="start", frame="group")
+    return (drawn + marks + words).properties(width=270, height=32 * len(sets), title=heading)
 
 
 def _grouped(sets: Sequence[Sequence[int]], count: int, name: str) -> str:
