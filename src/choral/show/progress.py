@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from choral.limits import Progress as Callback
+from choral.limits import Progress as IntervalCallback
 
 NARROW = 12.0
 """Orders of magnitude of the gap that a full bar stands for."""
@@ -47,7 +47,7 @@ class Recorder:
 
 
 @contextmanager
-def interval_bar(quiet: bool) -> Iterator[Callback | None]:
+def interval_bar(quiet: bool) -> Iterator[IntervalCallback | None]:
     """A callback for `disclose(progress=…)` that draws on standard error, where somebody looks."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
@@ -72,3 +72,16 @@ def interval_bar(quiet: bool) -> Iterator[Callback | None]:
             )
 
         yield show
+
+
+@contextmanager
+def steps_bar(quiet: bool) -> Iterator[Callable[[int, int, str], None] | None]:
+    """A callback (done, of how many, message) that draws on standard error, where somebody looks."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    columns = [BarColumn(bar_width=24), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn()]
+    with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+        yield lambda done, total, message: progress.update(task, completed=done, total=total, description=message)

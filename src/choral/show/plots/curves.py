@@ -5,29 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from choral.errors import ProblemError
 from choral.front import CurvePoint
+from choral.large_n import TradeoffPoint
 from choral.show.plots.style import BLUE, COLOURS, DASHES, INK, SHAPES, altair, finished, number, short
 
 WIDTH, HEIGHT = 520, 320
-
-
-class TradeoffPoint(Protocol):
-    """A point of a trade-off curve: the leakage allowed, and the certified interval of what can be told; in bits."""
-
-    @property
-    def leakage(self) -> float:
-        """I(X;Y) allowed."""
-
-    @property
-    def information(self) -> float:
-        """Achieved by a channel that exists."""
-
-    @property
-    def upper_bound(self) -> float:
-        """Exceeded by none."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +59,7 @@ def tradeoff_plot(curves: Mapping[str, Sequence[TradeoffPoint]], subtitle: str =
     series = [
         Series(
             name,
-            tuple(float(p.leakage) for p in points),
+            tuple(p.leakage for p in points),
             tuple(p.information for p in points),
             tuple(p.upper_bound for p in points),
         )
@@ -194,7 +179,8 @@ def _thinned(rows: Sequence[Mapping[str, Any]], series: Sequence[Series]) -> lis
 def _labels(series: Sequence[Series], low: float, high: float) -> list[dict[str, Any]]:
     """A label at the end of each line, moved apart where two would touch."""
     gap = 14 / HEIGHT * (high - low)
-    ends = sorted(((line.y[-1], i) for i, line in enumerate(series)), reverse=True)
+    ranked = sorted(range(len(series)), key=lambda i: (-round(series[i].y[-1], 9), -math.fsum(series[i].y)))
+    ends = [(series[i].y[-1], i) for i in ranked]
     places: list[float] = []
     for value, _ in ends:
         places.append(min(value, places[-1] - gap) if places else value)

@@ -44,7 +44,7 @@ def diagram_plot(stages: Sequence[Stage], links: Sequence[Link], finding: str, n
         values = stages[stage].values
         return values.index(value) - (len(values) - 1) / 2
 
-    nodes = [
+    nodes: list[dict[str, Any]] = [
         {"x": i, "y": place(i, value), "text": str(value)} for i, stage in enumerate(stages) for value in stage.values
     ]
     lines, words = [], []
@@ -54,7 +54,7 @@ def diagram_plot(stages: Sequence[Stage], links: Sequence[Link], finding: str, n
             {"link": number, "x": link.stage, "y": left, "p": float(link.p)},
             {"link": number, "x": link.stage + 1, "y": right, "p": float(link.p)},
         ]
-        near = 0.7 if link.from_right else 0.3
+        near = 0.78 if link.from_right else 0.22
         words.append(
             {"x": link.stage + near, "y": left + near * (right - left), "text": show(link.p), "p": float(link.p)}
         )
@@ -65,6 +65,7 @@ def diagram_plot(stages: Sequence[Stage], links: Sequence[Link], finding: str, n
     base = alt.Chart(alt.Data(values=nodes)).encode(x=x, y=y)
     label = alt.Chart(alt.Data(values=words)).encode(x=x, y=y)
     heads = [{"x": i, "text": stage.name} for i, stage in enumerate(stages)]
+    roomy = 900 if max(len(node["text"]) for node in nodes) <= 2 else 2900
     picture = alt.layer(
         alt.Chart(alt.Data(values=lines))
         .mark_line(color=BLUE, opacity=0.75)
@@ -76,7 +77,7 @@ def diagram_plot(stages: Sequence[Stage], links: Sequence[Link], finding: str, n
         ),
         label.mark_point(shape="square", filled=True, size=500, color="white", opacity=0.9),
         label.mark_text(color=INK, fontSize=11).encode(text="text:N"),
-        base.mark_point(filled=True, size=900, color="white", stroke=INK, strokeWidth=1.3, opacity=1),
+        base.mark_point(filled=True, size=roomy, color="white", stroke=INK, strokeWidth=1.3, opacity=1),
         base.mark_text(color=INK, fontSize=12).encode(text="text:N"),
         alt.Chart(alt.Data(values=heads))
         .mark_text(color=INK, fontSize=13, fontWeight="bold")

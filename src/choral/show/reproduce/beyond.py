@@ -10,11 +10,11 @@ from typing import Any
 from choral.describe.channels import bsc
 from choral.describe.joint import Joint
 from choral.front import CurvePoint, capacity_curve
-from choral.large_n import output_perturbation
+from choral.large_n import TradeoffPoint, full_data, output_perturbation, tradeoff
 from choral.schemes import DeclaredLaw, blocks, coalition, modular, rotation, uniformise
 from choral.schemes.coalitions import next_prime
 from choral.schemes.masked import MaskedScheme
-from choral.show.plots import capacity_plot, lines_plot
+from choral.show.plots import capacity_plot, lines_plot, tradeoff_plot
 from choral.show.plots.curves import Series
 from choral.show.reproduce.many_samples import BERNOULLI, ON_A_LINE, THIRDS
 from choral.show.reproduce.record import Effort, Found, Picture, Section, Table, formula, holds
@@ -68,10 +68,10 @@ def _curve(
     claims = [
         formula(f"C_1(0), {what}", "closed form", expected, limit.information, unit=" bits", tolerance=1e-6),
         holds(
-            f"I_s tends to C_1(0): at n = {points[-1].n} it is near",
+            f"I_s tends to C_1(0), to n = {points[-1].n}",
             "th5",
-            far[-1] == min(far) or far[-1] < 1e-3,
-            f"{points[-1].information:.6f} bits, {far[-1]:.2g} from the limit",
+            far[-1] < max(far) / 2,
+            f"{points[-1].information:.6f} bits, {far[-1]:.2g} from the limit; {max(far):.2g} at the farthest",
         ),
         holds(
             "every point passed the stand-alone verifier",
@@ -125,7 +125,11 @@ def schemes(effort: Effort) -> Found:
     add("modular windows, b = 10, k = 2", told(modular(law, 10, 2), ns))
     add(
         "coalition of two, b prime > n",
-        [(n, *coalition(law, next_prime(max(n + 1, 11)), 2).bracket(n), "bracket") for n in ns],
+        [
+            (n, *coalition(law, next_prime(max(n + 1, 11)), 2).bracket(n), "bracket")
+            for n in ns
+            if n >= 100 or n == ns[-1]
+        ],
     )
     for k in (4, 3, 2):
         parts = blocks(law, k)
@@ -175,6 +179,90 @@ def schemes(effort: Effort) -> Found:
     )
 
 
+def tradeoffs(effort: Effort) -> Found:
+    """C_1(α) and C_2(α) for the law of Table 1 and for three values, as certified intervals."""
+    claims = []
+    tables, pictures = [], []
+    laws = {
+        "table-1": (BERNOULLI, bsc(F(1, 10)), "W ~ (2/3, 1/3), X through a BSC(0.1)"),
+        "three-values": (THIRDS, ON_A_LINE, "three values of W, P(X = 1 | w) = .1, .5, .9"),
+    }
+    for short, (prior, channel, what) in laws.items():
+        law = Joint.observed(prior, [channel])
+        most = law.mutual_information("W", "X1")
+        budgets = [most * i / (effort.leakages - 1) for i in range(effort.leakages)]
+
+        def tell(point: TradeoffPoint, what: str = what) -> None:
+            effort.tell(f"{what}: α = {point.leakage:.3f}")
+
+        curves = {
+            "C₁(α)": tradeoff(law, leakage=budgets, model="output", tol=1e-5, progress=tell),
+            "C₂(α)": tradeoff(law, leakage=budgets, model="full", tol=1e-5, progress=tell),
+        }
+        entropy_of_w = law.entropy("W")
+        for name, points in curves.items():
+            zero = (output_perturbation if name == "C₁(α)" else full_data)(law).information
+            claims.append(
+                formula(
+                    f"{name} at α = 0, {what}", "(C1), (C2)", zero, points[0].information, unit=" bits", tolerance=1e-5
+                )
+            )
+            claims.append(
+                formula(
+                    f"{name} at α = I(X;W̃), {what}: H(W̃)",
+                    "(C1), (C2)",
+                    entropy_of_w,
+                    points[-1].information,
+                    unit=" bits",
+                    tolerance=1e-4,
+                )
+            )
+            claims.append(
+                holds(
+                    f"{name} is concave, {what}",
+                    "lem1",
+                    _concave(points),
+                    f"no chord is above the curve, within the certified intervals, at {len(points)} points",
+                )
+            )
+            claims.append(
+                holds(
+                    f"no channel leaks more than α, {what}, {name}",
+                    "ours",
+                    all(p.achieved_leakage <= p.leakage + 1e-12 for p in points),
+                    "recomputed from the channels",
+                )
+            )
+        rows = tuple(
+            (name, p.leakage, p.information, p.upper_bound, p.achieved_leakage)
+            for name, points in curves.items()
+            for p in points
+        )
+        header = ("curve", "alpha", "information", "upper_bound", "achieved_leakage")
+        tables.append(Table(f"tradeoff-{short}", header, rows))
+        pictures.append(
+            Picture(f"tradeoff-{short}", tradeoff_plot(curves, what), "The paper defines the curves and draws none.")
+        )
+    return Found(
+        (
+            "C_1(α) and C_2(α) allow a leakage I(X;Y) ≤ α. Others search for such channels locally; here every point is a "
+            "certified interval (docs/mathematics.md).",
+        ),
+        tuple(claims),
+        tuple(tables),
+        tuple(pictures),
+    )
+
+
+def _concave(points: Sequence[TradeoffPoint]) -> bool:
+    """Whether each middle point's upper bound is at least what its neighbours achieve on average."""
+    for left, middle, right in zip(points, points[1:], points[2:], strict=False):
+        share = (middle.leakage - left.leakage) / (right.leakage - left.leakage)
+        if middle.upper_bound < (1 - share) * left.information + share * right.information:
+            return False
+    return True
+
+
 def told(scheme: MaskedScheme, ns: Sequence[int]) -> list[tuple[int, float, float, str]]:
     """(n, at least, at most, how): exact up to EXACT_UP_TO samples, then a bracket.
 
@@ -202,5 +290,6 @@ def _base(scheme: MaskedScheme, n: int) -> float:
 SECTIONS = (
     Section("capacity", "Beyond: Table 1 to n = 1000", ("th5",), capacity),
     Section("three-values", "Beyond: three values of W", ("th5",), three_values),
+    Section("tradeoff", "Beyond: the trade-off curves", ("definition of C_1 and C_2", "lem1"), tradeoffs),
     Section("schemes", "Beyond: every scheme to n = 10 000", ("sec:heu", "th2"), schemes),
 )
