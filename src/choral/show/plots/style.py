@@ -53,6 +53,11 @@ def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 6
     )
 
 
+def finding_of(chart: Any) -> str:
+    """The title of a finished chart as one line, for those who do not see the picture."""
+    return " ".join(chart.title.text)
+
+
 def short(text: str, most: int = LONGEST_LABEL) -> str:
     """A label that fits, cut with an ellipsis.
 

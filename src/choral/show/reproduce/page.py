@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape, unescape
+from html import escape
 
+from choral.show.plots.style import finding_of
 from choral.show.reproduce.record import Claim, Found, Section, Table, worded
 
 MOST_ROWS = 60
@@ -16,7 +16,7 @@ STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 "DejaVu Sans", Arial, sans-serif; color: #1b1b1b; background: #fff;
   max-width: 64rem; margin: 0 auto; padding: 1.5rem; }
-h1 { font-size: 1.7rem; line-height: 1.25; } 
+h1 { font-size: 1.7rem; line-height: 1.25; }
 h2 { font-size: 1.3rem; margin-top: 3rem; border-top: 2px solid #1b1b1b; padding-top: .8rem; }
 table { border-collapse: collapse; width: 100%; font-size: .85rem; margin: 1rem 0; }
 th, td { border: 1px solid #b5b5b5; padding: .35rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
@@ -88,7 +88,7 @@ def _section(part: Done) -> str:
         f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>" if rows else ""
     )
     pictures = "".join(
-        f"<figure><img alt='{escape(title_of(svg), quote=True)}' src='data:image/svg+xml;base64,{_encoded(svg)}'>"
+        f"<figure><img alt='{escape(finding_of(picture.chart), quote=True)}' src='data:image/svg+xml;base64,{_encoded(svg)}'>"
         f"<figcaption>{escape(picture.caption)} <a href='{escape(picture.name)}.svg'>{escape(picture.name)}.svg</a>"
         "</figcaption></figure>"
         for picture, svg in zip(found.pictures, part.pictures, strict=True)
@@ -118,13 +118,6 @@ def _table(table: Table) -> str:
         f"<details><summary>{name}: {len(table.rows)} rows{note} (<a href='{name}.csv'>{name}.csv</a>)</summary>"
         f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>"
     )
-
-
-def title_of(svg: str) -> str:
-    """The finding that a picture states in its title, for those who do not see it."""
-    group = re.search(r'class="mark-text role-title-text".*?</g>', svg, re.S)
-    words = re.findall(r">([^<>]+)</t(?:ext|span)>", group.group(0)) if group else []
-    return unescape(" ".join(words))
 
 
 def _reason(claim: Claim) -> str:
