@@ -1,0 +1,368 @@
+"""How much a code can tell about records that are not in the table: bounds at a stated confidence.
+
+*The measure.* The **advantage** of a group Z under the law q of new records is the largest |q(Y∈A | z) - q(Y∈A | z')| over
+events A of the code and values z, z': the total variation between the laws of the code for two values. It is zero
+exactly when Y is independent of Z. A bound in bits follows from it, and grows with its square.
+
+*From the table that the release was fitted to* (`uniform_bound`). The channel was chosen after seeing the table, so the
+bound holds for all channels at once: for each z the n_z records that have it are independent draws from q(· | z) on a
+alphabet of a used combinations, and by the inequality of Weissman, Ordentlich, Seroussi, Verdú and Weinberger (2003)
+P(‖q̂ - q‖₁ ≥ ε) ≤ (2^a - 2)·exp(-n_z ε²/2). A channel does not increase total variation, so with probability 1 - δ all
+TV(q(Y|z), p̂(Y|z)) ≤ sqrt(ln((2^a - 2)·m/δ) / (2 n_z)), m being the number of values of all groups. The alphabet must not
+depend on the table: it is all combinations of the values that the used columns may take, and bins chosen before.
+
+*From a validation table that the fit never saw* (`validated_bound`), which is much tighter. For an event A let f = P(A | s),
+a number in [0, 1] for each validation record, known exactly. For any λ, λ' in [0, 1) that do not depend on that table, and the
+true means m = q(A|z), m' = q(A|z'), the product of 1 - λ(f - m) over the records of z and of 1 + λ'(f - m') over those of z'
+is non-negative with mean one, so by Markov's inequality it is below 1/δ with probability 1 - δ. All (m, m') with a larger product
+are excluded, and the bound is the largest m - m' left among the m and m' in rough intervals of their own (Hoeffding's inequality in
+its form with a divergence, at a tenth of δ). The λ are set for the spread that the release's own law gives f. The rest of δ
+is shared equally among all events, ordered pairs of values and groups. With more than `MOST_CODES` codes there are too many
+events for that: then Hoeffding's inequality for both samples, with a union over the 2^K - 2 events.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+
+from choral.errors import ProblemError
+from choral.problem.kernel import Floats
+from choral.problem.solution import floats_of
+from choral.release.leakage import Published
+
+MOST_CODES = 8
+LARGEST = 0.9
+"""Of λ and λ'."""
+ROUGH = 0.1
+"""The share of 1 - confidence that goes to rough intervals."""
+BISECTIONS = 24
+ROUNDING = 1e-9
+"""Added to a bound for what floats lose."""
+
+
+@dataclass(frozen=True)
+class GroupAdvantage:
+    """One protected group: the advantage is at most `bound`; between the two values of which the rarer has `count` records.
+
+    `bits` bounds I(Z;Y). `estimate` is the advantage in the validation table itself, which is no bound.
+    """
+
+    about: tuple[str, ...]
+    bound: float
+    bits: float
+    count: int
+    estimate: float | None = None
+
+
+@dataclass(frozen=True)
+class OutOfSample:
+    """Bounds that hold together, for all groups, with probability `confidence` over the draw of the table.
+
+    `inequality` names what was used and `assumes` what it needs. `rows` is the size of the table it comes from.
+    """
+
+    source: str
+    confidence: float
+    rows: int
+    inequality: str
+    assumes: str
+    groups: tuple[GroupAdvantage, ...]
+
+    @property
+    def advantage(self) -> float:
+        """The largest bound of all groups."""
+        return max(group.bound for group in self.groups)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "advantage": self.advantage}
+
+
+def advantage(published: Published, about: Sequence[str]) -> float:
+    """max over z, z' of TV(q(Y|z), q(Y|z')) under the law of `published`."""
+    rows = [row / row.sum() for row in _code_counts(published, about).values()]
+    return max((float(np.abs(a - b).sum()) / 2 for a, b in combinations(rows, 2)), default=0.0)
+
+
+def uniform_bound(
+    published: Published, groups: Sequence[Sequence[str]], alphabets: dict[str, int], rows: int, confidence: float
+) -> OutOfSample:
+    """The bound from the table that the release was fitted to, whose frequencies are the law of `published`.
+
+    `alphabets` has for each used column how many values it may take.
+    """
+    delta = _delta(confidence)
+    counted = {tuple(group): _counts(published, group, rows) for group in groups}
+    values = sum(len(counts) for counts in counted.values())
+    found = []
+    for group, counts in counted.items():
+        size = math.prod(n for column, n in alphabets.items() if column not in group)
+        away = {
+            z: 0.0 if size == 1 else math.sqrt((_log_events(size) + math.log(values / delta)) / (2 * n))
+            for z, n in counts.items()
+        }
+        first, second = _two_largest(away)
+        most = min(1.0, advantage(published, group) + away[first] + away[second] + ROUNDING)
+        rarest = min(counts[first], counts[second])
+        found.append(GroupAdvantage(group, most, _bits(most, published.channel.codes, len(counts)), rarest))
+    return OutOfSample(
+        "the fitted table",
+        confidence,
+        rows,
+        "Weissman et al. (2003), L1 deviation of an empirical law; union over values",
+        "new records are drawn like those of the table; the values and bins of the columns were not chosen from it",
+        tuple(found),
+    )
+
+
+def validated_bound(
+    release: Published, validation: Published, groups: Sequence[Sequence[str]], rows: int, confidence: float
+) -> OutOfSample:
+    """The bound from a table of `rows` rows that the fit never saw, whose frequencies are the law of `validation`.
+
+    `release` is the channel under its own law: it says where to look, and no more.
+    """
+    delta = _delta(confidence)
+    channel = floats_of(validation.channel)
+    codes = len(channel)
+    events = list(_events(codes)) if codes <= MOST_CODES else []
+    seen = {tuple(group): _by_value(validation, group, rows) for group in groups}
+    pairs = sum(len(by_value) * (len(by_value) - 1) for by_value in seen.values())
+    if not pairs:
+        raise ProblemError("No protected group takes two values in the validation table.", "Give a larger table.")
+    tests = pairs * max(1, len(events))
+    means = 2 * len(events) * sum(map(len, seen.values())) + codes
+    rough = math.log(means / (ROUGH * delta))
+    level = math.log(tests / ((1 - ROUGH) * delta))
+    least = _least_codes(channel, validation, rows, rough)
+    found = []
+    for group, by_value in seen.items():
+        planned = _by_value(release, group, 1)
+        if events:
+            bounds, single = _bounds_by_betting(channel, events, by_value, planned, level, rough)
+            bits = _bits_from_codes(single, least, _bits(max(bounds.values(), default=0.0), codes, len(by_value)))
+        else:
+            bounds = _bounds_by_hoeffding(channel, by_value, level + _log_events(codes))
+            bits = _bits(max(bounds.values(), default=0.0), codes, len(by_value))
+        worst = max(bounds, key=lambda pair: bounds[pair], default=None)
+        count = min(sum(by_value[z].values()) for z in worst) if worst else rows
+        most = min(1.0, bounds[worst] + ROUNDING) if worst else 0.0
+        found.append(GroupAdvantage(group, most, bits, count, advantage(validation, group)))
+    return OutOfSample(
+        "a validation table",
+        confidence,
+        rows,
+        "product of 1 ± λ(P(A|s) - m), Markov's inequality; union over events and pairs of values"
+        if events
+        else "Hoeffding's inequality; union over the events of the code and pairs of values",
+        "new records are drawn like those of the validation table, of which the fit saw nothing",
+        tuple(found),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """P(A | s) of the records that have one value of Z: numbers in [0, 1] and how often each occurs.
+
+    `low` and `high` hold the true mean with what confidence the caller chose; `spread` is a variance guessed beforehand.
+    """
+
+    values: Floats
+    counts: Floats
+    spread: float
+    low: float
+    high: float
+
+    @property
+    def size(self) -> float:
+        return float(self.counts.sum())
+
+
+def _bounds_by_betting(
+    channel: Floats,
+    events: Sequence[tuple[int, ...]],
+    by_value: dict[Hashable, dict[int, int]],
+    planned: dict[Hashable, dict[int, int]],
+    level: float,
+    rough: float,
+) -> tuple[dict[tuple[Hashable, Hashable], float], list[float]]:
+    """The bound of each pair of values; and for each code the largest difference in its probability."""
+    bounds: dict[tuple[Hashable, Hashable], float] = defaultdict(float)
+    single = [0.0] * len(channel)
+    for event in events:
+        share = np.clip(channel[list(event)].sum(axis=0), 0.0, 1.0)
+        samples = {z: _sample(share, row, planned.get(z), rough) for z, row in by_value.items()}
+        for z, other in permutations(by_value, 2):
+            most = _largest_difference(samples[z], samples[other], level)
+            bounds[z, other] = max(bounds[z, other], most)
+            if len(event) == 1:
+                single[event[0]] = max(single[event[0]], most)
+    if len(channel) == 2:
+        single[1] = single[0]
+    return bounds, single
+
+
+def _sample(share: Floats, row: dict[int, int], planned: dict[int, int] | None, rough: float) -> _Sample:
+    values, counts = share[list(row)], np.array(list(row.values()), float)
+    n = float(counts.sum())
+    mean = min(1.0, float(values @ counts) / n)
+    return _Sample(values, counts, _variance(share, planned), _lower(mean, rough / n), 1 - _lower(1 - mean, rough / n))
+
+
+def _largest_difference(first: _Sample, second: _Sample, level: float) -> float:
+    """A difference m - m' from which on all are excluded: the sum of logarithms is at least `level` wherever m may be.
+
+    For a given difference the sum is concave in m, so it is least at an end of the range that m may have; and it grows with
+    the difference. So bisection finds it, and the excluded end is what is returned.
+    """
+    slope = math.sqrt(2 * level / (first.spread / first.size + second.spread / second.size))
+    one, two = min(slope / first.size, LARGEST), min(slope / second.size, LARGEST)
+
+    def excluded(difference: float) -> bool:
+        ends = max(first.low, second.low + difference), min(first.high, second.high + difference)
+        if ends[0] > ends[1]:
+            return True
+        sums = (
+            float(np.log1p(-one * (first.values - m)) @ first.counts)
+            + float(np.log1p(two * (second.values - m + difference)) @ second.counts)
+            for m in ends
+        )
+        return all(value >= level for value in sums)
+
+    low, high = first.low - second.high, first.high - second.low
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if excluded(middle):
+            high = middle
+        else:
+            low = middle
+    return max(high, 0.0)
+
+
+def _bounds_by_hoeffding(
+    channel: Floats, by_value: dict[Hashable, dict[int, int]], level: float
+) -> dict[tuple[Hashable, Hashable], float]:
+    laws = {z: (channel[:, list(row)] @ np.array(list(row.values()), float), sum(row.values())) for z, row in by_value.items()}
+    return {
+        (z, other): float(np.abs(laws[z][0] / laws[z][1] - laws[other][0] / laws[other][1]).sum()) / 2
+        + math.sqrt(level * (1 / laws[z][1] + 1 / laws[other][1]) / 2)
+        for z, other in permutations(laws, 2)
+    }
+
+
+def _least_codes(channel: Floats, validation: Published, rows: int, level: float) -> list[float]:
+    """A lower bound on q(y) for each code, by Hoeffding's inequality in its form with a divergence.
+
+    P(mean ≥ m + t) ≤ exp(-n·d(m + t ‖ m)) holds for independent numbers in [0, 1]; d is the divergence of two coins.
+    """
+    counts = _by_value(validation, (), rows)[()]
+    means = channel[:, list(counts)] @ np.array(list(counts.values()), float) / rows
+    return [_lower(min(1.0, float(mean)), level / rows) for mean in means]
+
+
+def _lower(mean: float, most: float) -> float:
+    """The smallest m with d(mean ‖ m) ≤ most, rounded down."""
+    low, high = 0.0, mean
+    for _ in range(60):
+        middle = (low + high) / 2
+        if middle == 0 or _coins(mean, middle) > most:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _coins(a: float, b: float) -> float:
+    """d(a ‖ b) in nats."""
+    first = a * math.log(a / b) if a > 0 else 0.0
+    second = (1 - a) * math.log((1 - a) / (1 - b)) if a < 1 else 0.0
+    return first + second
+
+
+def _bits_from_codes(single: Sequence[float], least: Sequence[float], otherwise: float) -> float:
+    """I(Z;Y) ≤ log2(1 + Σ_y t_y² / (4 q(y))) when no two values of Z differ by more than t_y in the probability of code y.
+
+    The information is at most log2(1 + χ²) with χ² = Σ_y Var_z(q(y|z)) / q(y), and a number in an interval of length t has a
+    variance of at most t²/4.
+    """
+    if any(t > 0 and q <= 0 for t, q in zip(single, least, strict=True)):
+        return otherwise
+    chi = math.fsum(t * t / (4 * q) for t, q in zip(single, least, strict=True) if t > 0)
+    return min(otherwise, math.log2(1 + chi) + ROUNDING)
+
+
+def _bits(away: float, codes: int, values: int) -> float:
+    """I(Z;Y) when the laws of the code for any two values of Z are within `away` in total variation.
+
+    Each q(Y|z) is then within `away` of q(Y), so |H(Y) - H(Y|z)| ≤ h(t) + t·log2(codes - 1), which does not decrease for t up to
+    1 - 1/codes (Audenaert's form of Fannes' inequality, sharp for laws). Nor does it exceed log2 of either alphabet.
+    """
+    if codes < 2 or values < 2:
+        return 0.0
+    t = min(away, 1 - 1 / codes)
+    entropy = -t * math.log2(t) - (1 - t) * math.log2(1 - t) if 0 < t < 1 else 0.0
+    return min(entropy + t * math.log2(codes - 1) + ROUNDING, math.log2(codes), math.log2(values))
+
+
+def _events(codes: int) -> Iterator[tuple[int, ...]]:
+    """Events of the code, one of each and its complement: a difference for one is that of the other for the values exchanged."""
+    for size in range(1, codes // 2 + 1):
+        for event in combinations(range(codes), size):
+            if 2 * size < codes or event[0] == 0:
+                yield event
+
+
+def _log_events(size: int) -> float:
+    """ln(2^size - 2), rounded up to size·ln 2 where that is large."""
+    return math.log(2**size - 2) if size < 50 else size * math.log(2)
+
+
+def _variance(share: Floats, row: dict[int, int] | None) -> float:
+    """The variance that the release's own law gives P(A | s) for a value of Z; the largest possible for an unknown value."""
+    if not row:
+        return 0.25
+    states, weights = list(row), np.array([float(n) for n in row.values()])
+    weights = weights / weights.sum()
+    mean = float(share[states] @ weights)
+    return max(float((share[states] - mean) ** 2 @ weights), 1e-4)
+
+
+def _by_value(published: Published, about: Sequence[str], rows: int) -> dict[Hashable, dict[int, int]]:
+    """How many records have each value of a group, by state; for a law that is no table, weights."""
+    law = published.law
+    where = [law.position(name) for name in about]
+    times = max(1, rows // law.total)
+    found: defaultdict[Hashable, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for (cell, weight), s in zip(law.cells.items(), published.state, strict=True):
+        found[tuple(law.alphabets[i][cell[i]] for i in where)][s] += weight * times
+    return {z: dict(row) for z, row in found.items()}
+
+
+def _counts(published: Published, about: Sequence[str], rows: int) -> dict[Hashable, int]:
+    return {z: sum(row.values()) for z, row in _by_value(published, about, rows).items()}
+
+
+def _code_counts(published: Published, about: Sequence[str]) -> dict[Hashable, Floats]:
+    channel = floats_of(published.channel)
+    return {
+        z: channel[:, list(row)] @ np.array([n / published.law.total for n in row.values()])
+        for z, row in _by_value(published, about, 1).items()
+    }
+
+
+def _two_largest(away: dict[Hashable, float]) -> tuple[Hashable, Hashable]:
+    ordered = sorted(away, key=lambda z: -away[z])
+    return ordered[0], ordered[1 if len(ordered) > 1 else 0]
+
+
+def _delta(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ProblemError(f"A confidence of {confidence}.", "Give a number between 0 and 1, such as 0.95.")
+    return 1 - confidence
