@@ -101,18 +101,17 @@ def leak_of_counts(
     0.0
     """
     table = _Table.of(counts, channel)
-    bound = table.bound()
-    if table.work <= EXACT_WORK and table.records * table.scale.bit_length() <= EXACT_BITS:
-        shares, certain = table.exact()
-        method = "exact"
+    certain: float | None
+    if table.codes == 1:
+        shares, certain, method = dict.fromkeys(table.held, 0.0), 0.0, "exact"
+    elif table.work <= EXACT_WORK and table.records * table.scale.bit_length() <= EXACT_BITS:
+        (shares, certain), method = table.exact(), "exact"
     elif table.work <= FLOAT_WORK and table.cells * len(table.rows) <= FLOAT_CELLS:
-        shares, certain = table.double()
-        method = "double precision"
+        (shares, certain), method = table.double(), "double precision"
     else:
-        shares, certain = table.approximate(), None
-        method = "normal approximation"
+        shares, certain, method = table.approximate(), None, "normal approximation"
     bits = math.fsum(shares.values())
-    return CompositionLeak(about, table.records, bits, method, max(bound, 0.0), certain, table.worst(shares))
+    return CompositionLeak(about, table.records, bits, method, max(table.bound(), 0.0), certain, table.worst(shares))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,15 +166,15 @@ class _Table:
                 for count in row.values():
                     value += flint.arb(count + 1).lgamma() - flint.arb(count) * flint.arb(count).log()
             most = exact_upper(value / flint.arb(2).log() / n)
-        return math.nextafter(float(most), math.inf) + self._alone() * (1 + 1e-12)
+        return math.nextafter(float(most), math.inf) + math.fsum(self._alone().values()) * (1 + 1e-12)
 
-    def _alone(self) -> float:
-        """I(Z;Y) for one record by itself: zero when the channel is private for the table's frequencies."""
+    def _alone(self) -> Mapping[Hashable, float]:
+        """What each value adds to I(Z;Y) of one record by itself: zero when the table's frequencies are the law."""
         table = {
             z: {y: sum(n * self.rows[r][y] for r, n in row.items()) for y in range(self.codes)}
             for z, row in self.held.items()
         }
-        return math.fsum(contingency(table, self.records * self.scale).bits.values())
+        return contingency(table, self.records * self.scale).bits
 
     def exact(self) -> tuple[dict[Hashable, float], float]:
         """What each value of Z adds, and the probability of certainty, in integers."""
@@ -235,11 +234,7 @@ class _Table:
             here = np.divide(joint @ rows, mass[:, None], out=np.zeros((len(held), self.codes)), where=mass[:, None] > 0)
             away = here - (joint.sum(axis=0) @ rows) / mass.sum()
             shares += mass / self.records * np.einsum("zi,ij,zj->z", away, inverse, away) / 2
-        table = {
-            z: {y: sum(n * self.rows[r][y] for r, n in row.items()) for y in range(self.codes)}
-            for z, row in self.held.items()
-        }
-        alone = contingency(table, self.records * self.scale).bits
+        alone = self._alone()
         return {z: float(share) / math.log(2) + alone[z] for z, share in zip(self.held, shares, strict=True)}
 
     def worst(self, shares: Mapping[Hashable, float]) -> tuple[WorstRecords, ...]:

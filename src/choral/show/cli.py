@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from choral.errors import ChoralError, ColumnError, LawError, ProblemError
+from choral.show.commands import audit as audit_command
 from choral.version import __version__
 
 if TYPE_CHECKING:
@@ -251,6 +252,9 @@ def curve(
         from choral.show.plots import capacity_plot, save_plot
 
         save_plot(capacity_plot(points, f"W ~ ({prior}), channel {channel}"), plot)
+
+
+app.command(epilog=audit_command.EXAMPLE)(audit_command.audit)
 
 
 @app.command(epilog="Example:  choral demo -o demo.choral")

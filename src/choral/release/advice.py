@@ -1,0 +1,138 @@
+"""The findings of an audit in words: which leaks are large, and what to do about each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from choral.release.audit import Audit
+
+LARGE = 0.01
+"""Bits from which on a leak is named."""
+LARGE_ADVANTAGE = 0.1
+RARE_EVENT = 1e-3
+UNLIKELY = 0.01
+"""An adjusted p-value below which a test is said to fail."""
+MOST_NAMED = 2
+
+
+def summary_of(audit: Audit) -> str:
+    """One paragraph."""
+    parts = [
+        _guarantee(audit),
+        *_columns(audit),
+        *_together(audit),
+        *_knowing(audit),
+        *_composition(audit),
+        *_laws(audit),
+        *_new_records(audit),
+        *_output(audit),
+    ]
+    if len(parts) == 1:
+        parts.append(f"Nothing else that was looked at tells {LARGE} bits or more.")
+    return " ".join(parts)
+
+
+def _guarantee(audit: Audit) -> str:
+    groups = audit.laws[0].groups
+    open_ = [leak for leak in groups if not leak.zero]
+    if not open_:
+        names = ", ".join("+".join(leak.about) for leak in groups[:6]) + (", …" if len(groups) > 6 else "")
+        return f"The code is independent of each of {names}, exactly, under the release's own law."
+    worst = max(open_, key=lambda leak: leak.bits)
+    return (
+        f"Under the release's own law the code is NOT independent of {len(open_)} of {len(groups)} protected groups; it tells "
+        f"{_bits(worst.bits)} about {'+'.join(worst.about)}: unless a budget allows it, do not release this."
+    )
+
+
+def _columns(audit: Audit) -> list[str]:
+    told = [leak for leak in audit.columns if leak.about[0] not in audit.target and leak.bits >= LARGE]
+    return [
+        f"It tells {_bits(leak.bits)} about {leak.about[0]}, which is not protected: add it to protect if it matters."
+        for leak in told[:MOST_NAMED]
+    ]
+
+
+def _together(audit: Audit) -> list[str]:
+    large = [leak for leak in audit.together if leak.excess >= LARGE]
+    said = []
+    for size, remedy in ((2, "fit with order=2 (--order 2)"), (3, "fit with order=3 (--order 3)")):
+        named = [leak.leakage for leak in large if len(leak.leakage.about) == size][:1]
+        said += [
+            f"About {' and '.join(leak.about)} together it tells {_bits(leak.bits)}, more than about any part of them: "
+            f"{remedy}, or protect {'+'.join(leak.about)}."
+            for leak in named
+        ]
+    return said
+
+
+def _knowing(audit: Audit) -> list[str]:
+    said = []
+    for leak in [leak for leak in audit.knowing if leak.bits >= LARGE][:MOST_NAMED]:
+        about, [known] = "+".join(leak.about), leak.given
+        if known in audit.target:
+            remedy = f"keep {known} out of use, and do not publish codes where {known} is known"
+        else:
+            remedy = f"protect {about}+{known}"
+        said.append(f"Who knows {known} learns {_bits(leak.bits)} about {about}: {remedy}.")
+    return said
+
+
+def _composition(audit: Audit) -> list[str]:
+    if not audit.composition:
+        return []
+    worst = max(audit.composition, key=lambda leak: leak.bits)
+    certain = max((leak.certain or 0.0 for leak in audit.composition), default=0.0)
+    if worst.bits < LARGE and certain < RARE_EVENT:
+        return []
+    sure = f", and with probability {certain:.2g} gives a record's value away for sure" if certain >= RARE_EVENT else ""
+    rarest = worst.worst[0]
+    return [
+        f"To someone who knows the exact composition of the table, all codes together tell {_bits(worst.bits)} about a record's "
+        f"{'+'.join(worst.about)} ({worst.method}){sure}; most about values that {rarest.count} records share: merge more "
+        "rare states (--min-count), or release a larger table."
+    ]
+
+
+def _laws(audit: Audit) -> list[str]:
+    said = []
+    for law in audit.laws[1:]:
+        if not law.private:
+            worst = max(law.groups, key=lambda leak: leak.bits)
+            said.append(
+                f"Under the frequencies of {law.name} the same channel is not private; it tells {_bits(worst.bits)} about "
+                f"{'+'.join(worst.about)}: fit with --also to be private under both."
+            )
+    return said
+
+
+def _new_records(audit: Audit) -> list[str]:
+    if not audit.out_of_sample:
+        return []
+    best = min(audit.out_of_sample, key=lambda bound: bound.advantage)
+    said = (
+        f"For new records, with confidence {best.confidence:g} (from {best.source}), the probability of any event of the code differs "
+        f"by at most {best.advantage:.2g} between two values of any protected group"
+    )
+    if best.advantage < LARGE_ADVANTAGE:
+        return [said + "."]
+    remedy = "a larger table" if len(audit.out_of_sample) > 1 else "a larger table, or a table that the fit never saw (--validation)"
+    return [f"{said}: {remedy} lowers this."]
+
+
+def _output(audit: Audit) -> list[str]:
+    if audit.output is None:
+        return []
+    failed = [test for test in audit.output.tests if test.protected and test.adjusted < UNLIKELY]
+    if not failed:
+        return ["The codes that were given out pass every test of what is promised."]
+    what = [f"{'+'.join(test.about)} is {test.question}" if test.about else test.question for test in failed]
+    return [
+        f"The codes that were given out FAIL: chance alone would rarely contradict that {'; that '.join(what[:3])}: they may be of "
+        "another release or another table, or drawn twice. Do not publish them."
+    ]
+
+
+def _bits(bits: float) -> str:
+    return f"{bits:.3g} bits"
