@@ -15,6 +15,7 @@ from choral.problem.pose import Group
 from choral.release.bins import Bins, check_bins
 from choral.release.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
 from choral.release.file import KEY_BYTES, Release
+from choral.release.laws import law_for
 from choral.release.recipe import MISSING, UNSEEN, Column, Recipe
 from choral.release.states import merge_rare, with_states
 from choral.release.table import Source, open_table
@@ -126,7 +127,7 @@ def pose_table(
     where = complete(table, asked.needed, missing)
     columns = alphabets(table, asked, bins, known, where)
     counts = count(table, columns, where)
-    joint, origin = _law(law, counts, columns)
+    joint, origin = law_for(law, counts, [c.name for c in columns], [c.values for c in columns])
     columns = _with_alphabets(columns, joint)
     used = _used_counts(counts, columns, joint, asked.use)
     parts = None if earlier is None else {cell: state_before(cell, asked.use, earlier.recipe) for cell in used}
@@ -145,7 +146,7 @@ def pose_table(
         missing=missing,
         unseen=unseen,
         min_count=min_count,
-        law=origin,
+        law=origin.to_document(),
         table_digest=table.digest(),
         table_rows=sum(counts.values()),
     )
@@ -172,14 +173,6 @@ def _united(table: Source, asked: Asked, earlier: Recipe) -> Asked:
     known = {frozenset(group) for group in earlier.protect}
     groups = (*earlier.protect, *(group for group in asked.protect if frozenset(group) not in known))
     return asked_of(table, asked.reveal, groups, use)
-
-
-def _law(law: str, counts: Counts, columns: Sequence[Column]) -> tuple[Joint, dict[str, Any]]:
-    names, values = [column.name for column in columns], [column.values for column in columns]
-    if law != "frequencies":
-        raise LawError(f"The law '{law}' is not known.", "Say frequencies.")
-    about = f"the {sum(counts.values())} records of this table, each as a draw from the table's frequencies"
-    return Joint.from_counts(counts, names, values), {"kind": law, "parameters": {}, "about": about, "outside": 0}
 
 
 def _with_alphabets(columns: Sequence[Column], joint: Joint) -> list[Column]:
