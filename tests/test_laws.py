@@ -12,7 +12,6 @@ from itertools import product
 import pytest
 
 import choral as ch
-from choral.describe.joint import Joint
 from choral.errors import ChoralError, ColumnError, LawError, TooLargeError
 from choral.release import networks
 from choral.release.laws import IMAGINARY, KINDS, LawSource, law_for
@@ -269,7 +268,7 @@ def test_a_row_that_was_rounded_is_divided_by_its_sum(tmp_path):
             "probability ( A ) {\n  table 0.5, 0.5;\n}\nprobability ( A ) {",
             "3 blocks 'probability'",
         ),
-        ("  (1) 0.0, 1.0;", "  default 0.0, 1.0;", "default|sum to|rows of probabilities"),
+        ("  (1) 0.0, 1.0;", "  default 0.0, 1.0;", "a row 'default'"),
         (BIF, "once upon a time", "declares no variable"),
         (BIF, "", "no variable|not a network"),
         (BIF, "variable A {\n}\n", "not a network"),

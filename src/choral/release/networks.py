@@ -292,6 +292,8 @@ def from_bif(path: Path) -> Network:
         text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
     except (OSError, UnicodeDecodeError, EOFError) as error:
         raise LawError(f"{path} cannot be read: {error}.", "Give a .bif file, or a .bif.gz.") from None
+    if re.search(r"[;{]\s*default\s", text):
+        raise LawError(f"{path} has a row 'default'.", "Write out the row of each combination of the parents' values.")
     try:
         reader = BIFReader(string="".join(f"{line.rstrip()}\n" for line in text.splitlines()))
     except (ValueError, KeyError, IndexError, AttributeError, TypeError, NameError) as error:
@@ -305,8 +307,6 @@ def from_bif(path: Path) -> Network:
                 f"{path} has {blocks} blocks '{word}', of which {len(found)} differ and can be read.",
                 "Give one block for each variable, closed by a brace at the end of a line.",
             )
-    if re.search(r"[;{]\s*default\s", reader.network):
-        raise LawError(f"{path} has a row 'default'.", "Write out the row of each combination of the parents' values.")
     return _checked(reader, path)
 
 
