@@ -55,15 +55,16 @@ def _columns(audit: Audit) -> list[str]:
 
 
 def _together(audit: Audit) -> list[str]:
-    large = [leak for leak in audit.together if leak.excess >= LARGE]
+    alone = {leak.about[0] for leak in audit.laws[0].groups if len(leak.about) == 1}
     said = []
-    for size, remedy in ((2, "fit with order=2 (--order 2)"), (3, "fit with order=3 (--order 3)")):
-        named = [leak.leakage for leak in large if len(leak.leakage.about) == size][:1]
-        said += [
-            f"About {' and '.join(leak.about)} together it tells {_bits(leak.bits)}, more than about any part of them: "
-            f"{remedy}, or protect {'+'.join(leak.about)}."
-            for leak in named
-        ]
+    for size in (2, 3):
+        large = [x.leakage for x in audit.together if len(x.leakage.about) == size and x.excess >= LARGE]
+        for leak in large[:1]:
+            group = "+".join(leak.about)
+            order = f", or fit with order={size} (--order {size})" if set(leak.about) <= alone else ""
+            said.append(
+                f"About {group} together it tells {_bits(leak.bits)}, more than about any part of them: protect {group}{order}."
+            )
     return said
 
 
@@ -117,7 +118,11 @@ def _new_records(audit: Audit) -> list[str]:
     )
     if best.advantage < LARGE_ADVANTAGE:
         return [said + "."]
-    remedy = "a larger table" if len(audit.out_of_sample) > 1 else "a larger table, or a table that the fit never saw (--validation)"
+    remedy = (
+        "a larger table"
+        if len(audit.out_of_sample) > 1
+        else "a larger table, or a table that the fit never saw (--validation)"
+    )
     return [f"{said}: {remedy} lowers this."]
 
 

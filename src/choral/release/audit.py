@@ -7,9 +7,10 @@ under other laws and of other records, and what to do about each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ from choral.release.output_tests import OutputTests, output_tests
 from choral.release.tabulate import STATE, Tabulated, codes_given, tabulate
 
 MOST_LOOKED_AT = 1500
-"""Pairs, and triples, and pairs of a group and a known column, that are computed."""
+MOST_VISITS = 10_000_000
+"""Pairs, and triples, and pairs of a group and a known column, that are computed; and times the cells of the law."""
 MOST_LISTED = 10
 MOST_GROUPS = 60
 """Protected groups for which the composition leak and bounds are computed."""
@@ -179,7 +181,13 @@ def audit(
 
 
 def _audit_release(
-    release: Release, table: Any, disclosed: Any, also: Sequence[Any], validation: Any, confidence: float, seed: int | None
+    release: Release,
+    table: Any,
+    disclosed: Any,
+    also: Sequence[Any],
+    validation: Any,
+    confidence: float,
+    seed: int | None,
 ) -> Audit:
     disclosure, recipe = release.disclosure, release.recipe
     if disclosed is not None and table is None:
@@ -234,12 +242,12 @@ def _findings(
     target = tuple(name for name in disclosure.problem.target.columns if name not in protected)
     singles = {(name,): seen.leakage([name]) for name in columns}
     others = [leak for (name,), leak in singles.items() if name not in protected]
-    beside = [name for name in columns if name not in target]
+    beside = sorted((name for name in columns if name not in target), key=lambda name: name not in protected)
     pairs, pairs_looked = _together(seen, beside, 2, singles)
     parts = singles | {leak.leakage.about: leak.leakage for leak in pairs}
     triples, triples_looked = _together(seen, beside, 3, parts)
     asked = [(group, name) for group in groups for name in columns if name not in group]
-    knowing = [seen.leakage(group, [name]) for group, name in asked[:MOST_LOOKED_AT]]
+    knowing = [seen.leakage(group, [name]) for group, name in asked[: _most(seen)]]
     return Audit(
         digest=str(disclosure.document["digest"]),
         target=disclosure.problem.target.columns,
@@ -263,27 +271,22 @@ def _together(
     seen: Published, columns: Sequence[str], size: int, known: Mapping[tuple[str, ...], Leakage]
 ) -> tuple[list[Together], Looked]:
     """What the code tells about every `size` of the columns, as far as may be looked at."""
-    every = list(_first(combinations(columns, size), MOST_LOOKED_AT))
     found = []
-    for chosen in every:
+    for chosen in islice(combinations(columns, size), _most(seen)):
         leak = seen.leakage(chosen)
         parts = (known[part].bits for k in range(1, size) for part in combinations(chosen, k) if part in known)
         found.append(Together(leak, max(0.0, leak.bits - max(parts, default=0.0))))
-    many = 1
-    for k in range(size):
-        many = many * (len(columns) - k) // (k + 1)
-    return found, Looked(len(every), max(many, 0))
+    return found, Looked(len(found), math.comb(len(columns), size))
+
+
+def _most(seen: Published) -> int:
+    return max(20, min(MOST_LOOKED_AT, MOST_VISITS // len(seen.law)))
 
 
 def _largest(found: Sequence[Together]) -> list[Together]:
-    return sorted((leak for leak in found if not leak.leakage.zero), key=lambda x: (-x.excess, -x.leakage.bits))[:MOST_LISTED]
-
-
-def _first(items: Iterator[tuple[str, ...]], most: int) -> Iterator[tuple[str, ...]]:
-    for i, item in enumerate(items):
-        if i == most:
-            return
-        yield item
+    return sorted((leak for leak in found if not leak.leakage.zero), key=lambda x: (-x.excess, -x.leakage.bits))[
+        :MOST_LISTED
+    ]
 
 
 def _groups(disclosure: Disclosure) -> list[tuple[str, ...]]:
@@ -312,9 +315,13 @@ def _with_row_of_unseen(release: Release) -> Any:
 def _notes(name: str, counted: Tabulated) -> list[str]:
     notes = []
     if counted.dropped:
-        notes.append(f"{name}: {counted.dropped} rows lack a value and are left out, which is itself an output about them.")
+        notes.append(
+            f"{name}: {counted.dropped} rows lack a value and are left out, which is itself an output about them."
+        )
     if counted.refused:
-        notes.append(f"{name}: {counted.refused} rows have no state and are refused, which is itself an output about them.")
+        notes.append(
+            f"{name}: {counted.refused} rows have no state and are refused, which is itself an output about them."
+        )
     if counted.left_out:
         notes.append(f"{name}: not audited, since they have too many values: {', '.join(counted.left_out)}.")
     return notes
@@ -322,4 +329,3 @@ def _notes(name: str, counted: Tabulated) -> list[str]:
 
 def _named(source: Any, otherwise: str) -> str:
     return str(source) if isinstance(source, str) or hasattr(source, "__fspath__") else otherwise
-

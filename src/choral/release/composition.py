@@ -231,7 +231,9 @@ class _Table:
         for y in range(self.codes):
             joint = held * rows[:, y]
             mass = joint.sum(axis=1)
-            here = np.divide(joint @ rows, mass[:, None], out=np.zeros((len(held), self.codes)), where=mass[:, None] > 0)
+            here = np.divide(
+                joint @ rows, mass[:, None], out=np.zeros((len(held), self.codes)), where=mass[:, None] > 0
+            )
             away = here - (joint.sum(axis=0) @ rows) / mass.sum()
             shares += mass / self.records * np.einsum("zi,ij,zj->z", away, inverse, away) / 2
         alone = self._alone()

@@ -249,7 +249,10 @@ def _largest_difference(first: _Sample, second: _Sample, level: float) -> float:
 def _bounds_by_hoeffding(
     channel: Floats, by_value: dict[Hashable, dict[int, int]], level: float
 ) -> dict[tuple[Hashable, Hashable], float]:
-    laws = {z: (channel[:, list(row)] @ np.array(list(row.values()), float), sum(row.values())) for z, row in by_value.items()}
+    laws = {
+        z: (channel[:, list(row)] @ np.array(list(row.values()), float), sum(row.values()))
+        for z, row in by_value.items()
+    }
     return {
         (z, other): float(np.abs(laws[z][0] / laws[z][1] - laws[other][0] / laws[other][1]).sum()) / 2
         + math.sqrt(level * (1 / laws[z][1] + 1 / laws[other][1]) / 2)

@@ -25,6 +25,9 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 EXPECTED = 5
 """The least expected count of any cell for which the chi-square law is used."""
 DRAWS = 1999
+FEWEST_DRAWS = 199
+MOST_DRAWN = 40_000_000
+"""Cells of all tables that are drawn in one simulation; with more, fewer tables, but not below `FEWEST_DRAWS`."""
 FOLDS = 5
 MOST_ROWS = 100_000
 """For the classifier; of a larger table a random part is taken."""
@@ -104,7 +107,7 @@ def independence(table: Counts, about: Sequence[str], generator: np.random.Gener
     if expected.min() >= EXPECTED:
         p = float(stats.chi2.sf(statistic, degrees))
         return OutputTest(tuple(about), question, statistic, degrees, p, "chi-square", p)
-    drawn = stats.random_table(rows, columns, seed=generator).rvs(DRAWS).reshape(DRAWS, *kept.shape)
+    drawn = stats.random_table(rows, columns, seed=generator).rvs(_draws(kept)).reshape(-1, *kept.shape)
     return _simulated(about, question, statistic, _g(drawn, expected))
 
 
@@ -117,10 +120,10 @@ def follows(table: Counts, channel: Floats, generator: np.random.Generator) -> t
     if impossible:
         return OutputTest((), question, math.inf, None, 0.0, "a code of probability zero occurs", 0.0), impossible
     statistic = float(_g(table, expected))
-    drawn = np.zeros(DRAWS)
+    drawn = np.zeros(_draws(table))
     for n, law, mean in zip(sums, channel.T, expected, strict=True):
         if n and law.max() < 1:
-            drawn += _g(generator.multinomial(n, law / law.sum(), size=DRAWS)[:, None, :], mean[None, :])
+            drawn += _g(generator.multinomial(n, law / law.sum(), size=len(drawn))[:, None, :], mean[None, :])
     return _simulated((), question, statistic, drawn), 0
 
 
@@ -187,6 +190,10 @@ def output_tests(
     ]
     guesses = tuple(guess(table, about, generator) for about, table in by_group.items() if about in promised)
     return OutputTests(int(by_state.sum()), holm(tests), guesses, impossible)
+
+
+def _draws(table: Counts) -> int:
+    return max(FEWEST_DRAWS, min(DRAWS, MOST_DRAWN // table.size))
 
 
 def _simulated(about: Sequence[str], question: str, statistic: float, drawn: Floats) -> OutputTest:

@@ -101,9 +101,13 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     output = disclosed if isinstance(disclosed, Source) else open_table(disclosed)
     key = _key(output, table)
     with reading(output.name):
-        arrow = output.connection.cursor().sql(f"SELECT {identifier(key)}, {identifier(CODE)} FROM {output.sql}").to_arrow_table()
+        arrow = output.connection.sql(
+            f"SELECT {identifier(key)}, {identifier(CODE)} FROM {output.sql}"
+        ).to_arrow_table()
     if len(set(arrow.column(0).to_pylist())) < arrow.num_rows:
-        raise LawError(f"'{key}' in {output.name} is not different for every row.", "Give the file that disclose wrote.")
+        raise LawError(
+            f"'{key}' in {output.name} is not different for every row.", "Give the file that disclose wrote."
+        )
     table.connection.register(GIVEN, arrow)
     names = list(dict.fromkeys(name for group in groups for name in group))
     table.require(names, "protect")

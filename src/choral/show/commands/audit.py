@@ -25,8 +25,12 @@ def audit(
     table: Annotated[
         str | None, typer.Option(help="The table that is or was disclosed: all its columns are audited.")
     ] = None,
-    disclosed: Annotated[str | None, typer.Option(help="The codes that were given out for it: they are tested.")] = None,
-    also: Annotated[list[str] | None, typer.Option(help="Another table to evaluate the same channel on; repeatable.")] = None,
+    disclosed: Annotated[
+        str | None, typer.Option(help="The codes that were given out for it: they are tested.")
+    ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option(help="Another table to evaluate the same channel on; repeatable.")
+    ] = None,
     validation: Annotated[
         str | None, typer.Option(help="A table that the fit never saw: a much tighter bound about new records.")
     ] = None,
