@@ -41,8 +41,8 @@ def _guarantee(audit: Audit) -> str:
         return f"The code is independent of each of {names}, exactly, under the release's own law."
     worst = max(open_, key=lambda leak: leak.bits)
     return (
-        f"Under the release's own law the code is NOT independent of {len(open_)} of {len(groups)} protected groups; it tells "
-        f"{_bits(worst.bits)} about {'+'.join(worst.about)}: unless a budget allows it, do not release this."
+        f"Under the release's own law the code is NOT independent of {len(open_)} of {len(groups)} protected groups; "
+        f"it tells {_bits(worst.bits)} about {'+'.join(worst.about)}: unless a budget allows it, do not release this."
     )
 
 
@@ -59,11 +59,13 @@ def _together(audit: Audit) -> list[str]:
     said = []
     for size in (2, 3):
         large = [x.leakage for x in audit.together if len(x.leakage.about) == size and x.excess >= LARGE]
-        for leak in large[:1]:
+        promised = [leak for leak in large if set(leak.about) <= alone]
+        for leak in dict.fromkeys([*promised[:1], *large[:1]]):
             group = "+".join(leak.about)
-            order = f", or fit with order={size} (--order {size})" if set(leak.about) <= alone else ""
+            order = f", or fit with order={size} (--order {size})" if leak in promised else ""
             said.append(
-                f"About {group} together it tells {_bits(leak.bits)}, more than about any part of them: protect {group}{order}."
+                f"About {group} together it tells {_bits(leak.bits)}, more than about any part of them: "
+                f"protect {group}{order}."
             )
     return said
 
@@ -90,9 +92,9 @@ def _composition(audit: Audit) -> list[str]:
     sure = f", and with probability {certain:.2g} gives a record's value away for sure" if certain >= RARE_EVENT else ""
     rarest = worst.worst[0]
     return [
-        f"To someone who knows the exact composition of the table, all codes together tell {_bits(worst.bits)} about a record's "
-        f"{'+'.join(worst.about)} ({worst.method}){sure}; most about values that {rarest.count} records share: merge more "
-        "rare states (--min-count), or release a larger table."
+        f"To someone who knows the exact composition of the table, all codes together tell {_bits(worst.bits)} about a "
+        f"record's {'+'.join(worst.about)} ({worst.method}){sure}; most about values that {rarest.count} records share: "
+        "merge more rare states (--min-count), or release a larger table."
     ]
 
 
@@ -113,17 +115,13 @@ def _new_records(audit: Audit) -> list[str]:
         return []
     best = min(audit.out_of_sample, key=lambda bound: bound.advantage)
     said = (
-        f"For new records, with confidence {best.confidence:g} (from {best.source}), the probability of any event of the code differs "
-        f"by at most {best.advantage:.2g} between two values of any protected group"
+        f"For new records, with confidence {best.confidence:g} (from {best.source}), the probability of any event of the "
+        f"code differs by at most {best.advantage:.2g} between two values of any protected group"
     )
     if best.advantage < LARGE_ADVANTAGE:
         return [said + "."]
-    remedy = (
-        "a larger table"
-        if len(audit.out_of_sample) > 1
-        else "a larger table, or a table that the fit never saw (--validation)"
-    )
-    return [f"{said}: {remedy} lowers this."]
+    unseen = "" if len(audit.out_of_sample) > 1 else ", or a table that the fit never saw (--validation),"
+    return [f"{said}: a larger table{unseen} lowers this."]
 
 
 def _output(audit: Audit) -> list[str]:
@@ -134,8 +132,8 @@ def _output(audit: Audit) -> list[str]:
         return ["The codes that were given out pass every test of what is promised."]
     what = [f"{'+'.join(test.about)} is {test.question}" if test.about else test.question for test in failed]
     return [
-        f"The codes that were given out FAIL: chance alone would rarely contradict that {'; that '.join(what[:3])}: they may be of "
-        "another release or another table, or drawn twice. Do not publish them."
+        f"The codes that were given out FAIL: chance alone would rarely contradict that {'; that '.join(what[:3])}: "
+        "they may be of another release or another table, or drawn twice. Do not publish them."
     ]
 
 

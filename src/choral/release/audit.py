@@ -77,9 +77,9 @@ class UnderLaw:
 class Audit:
     """The findings. `laws[0]` is the release's own law, under which every group's leakage is zero by proof.
 
-    `columns` are those in no protected group, the target first; `together` pairs and triples, by what they tell beyond their parts; `knowing` what
-    the code tells about a protected group to someone who knows another column. These are under the law named `view`. All lists
-    but the first have the largest leaks; `looked` says how many were computed.
+    `columns` are those in no protected group, the target first; `together` pairs and triples, by what they tell beyond
+    their parts; `knowing` what the code tells about a protected group to someone who knows another column. These are under
+    the law named `view`. Both last have the largest leaks only; `looked` says how many were computed.
     """
 
     digest: str
@@ -151,7 +151,7 @@ def audit(
     >>> import choral as ch
     >>> found = audit(ch.disclose(ch.examples.xor()), records=400)
     >>> found.private, found.knowing[0].name, found.knowing[0].bits
-    (True, 'I(X1; Y | W)', 1.0)
+    (True, 'I(X1; Y | X2)', 1.0)
     """
     if isinstance(release, Release):
         return _audit_release(release, table, disclosed, also, validation, confidence, seed)
@@ -240,8 +240,8 @@ def _findings(
     groups = _groups(disclosure)
     protected = {name for group in groups for name in group}
     target = tuple(name for name in disclosure.problem.target.columns if name not in protected)
-    singles = {(name,): seen.leakage([name]) for name in columns}
-    others = [leak for (name,), leak in singles.items() if name not in protected]
+    singles: dict[tuple[str, ...], Leakage] = {(name,): seen.leakage([name]) for name in columns}
+    others = [leak for about, leak in singles.items() if about[0] not in protected]
     beside = sorted((name for name in columns if name not in target), key=lambda name: name not in protected)
     pairs, pairs_looked = _together(seen, beside, 2, singles)
     parts = singles | {leak.leakage.about: leak.leakage for leak in pairs}

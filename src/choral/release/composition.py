@@ -150,7 +150,7 @@ class _Table:
     @property
     def cells(self) -> int:
         """Places of an array over the counts of codes; the last code's count follows from the others."""
-        return self.records ** min(self.codes - 1, 40)
+        return int(self.records ** min(self.codes - 1, 40))
 
     @property
     def work(self) -> int:
@@ -192,8 +192,8 @@ class _Table:
         if len(self.held) == 1:
             return dict(found.bits), 0.0
         seen: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
-        for row in table.values():
-            for key, weight in row.items():
+        for outcomes in table.values():
+            for key, weight in outcomes.items():
                 seen[key].append(weight)
         lone = sum(weights[0] for weights in seen.values() if len(weights) == 1)
         return dict(found.bits), float(Fraction(lone, total))

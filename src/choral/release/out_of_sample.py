@@ -11,14 +11,15 @@ P(‖q̂ - q‖₁ ≥ ε) ≤ (2^a - 2)·exp(-n_z ε²/2). A channel does not i
 TV(q(Y|z), p̂(Y|z)) ≤ sqrt(ln((2^a - 2)·m/δ) / (2 n_z)), m being the number of values of all groups. The alphabet must not
 depend on the table: it is all combinations of the values that the used columns may take, and bins chosen before.
 
-*From a validation table that the fit never saw* (`validated_bound`), which is much tighter. For an event A let f = P(A | s),
-a number in [0, 1] for each validation record, known exactly. For any λ, λ' in [0, 1) that do not depend on that table, and the
-true means m = q(A|z), m' = q(A|z'), the product of 1 - λ(f - m) over the records of z and of 1 + λ'(f - m') over those of z'
-is non-negative with mean one, so by Markov's inequality it is below 1/δ with probability 1 - δ. All (m, m') with a larger product
-are excluded, and the bound is the largest m - m' left among the m and m' in rough intervals of their own (Hoeffding's inequality in
-its form with a divergence, at a tenth of δ). The λ are set for the spread that the release's own law gives f. The rest of δ
-is shared equally among all events, ordered pairs of values and groups. With more than `MOST_CODES` codes there are too many
-events for that: then Hoeffding's inequality for both samples, with a union over the 2^K - 2 events.
+*From a validation table that the fit never saw* (`validated_bound`), which needs no alphabet and is tighter. For an event A
+let f = P(A | s), a number in [0, 1] for each validation record, known exactly. For any λ, λ' in [0, 1) that do not depend
+on that table, and the true means m = q(A|z), m' = q(A|z'), the product of 1 - λ(f - m) over the records of z and of
+1 + λ'(f - m') over those of z' is non-negative with mean one, so by Markov's inequality it is below 1/δ with probability
+1 - δ. All (m, m') with a larger product are excluded, and the bound is the largest m - m' left among the m and m' in rough
+intervals of their own (Hoeffding's inequality in its form with a divergence, at a tenth of δ). The λ are set for the spread
+that the release's own law gives f. The rest of δ is shared equally among all events, ordered pairs of values and groups.
+With more than `MOST_CODES` codes there are too many events for that: then Hoeffding's inequality for both samples, with a
+union over the 2^K - 2 events.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from choral.problem.kernel import Floats
 from choral.problem.solution import floats_of
 from choral.release.leakage import Published
 
-MOST_CODES = 8
+MOST_CODES = 11
 LARGEST = 0.9
 """Of λ and λ'."""
 ROUGH = 0.1
@@ -169,20 +170,25 @@ def validated_bound(
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """P(A | s) of the records that have one value of Z: numbers in [0, 1] and how often each occurs.
+    """The records that have one value of Z: P(A | s) for every event A and state s, and how many records each state has.
 
-    `low` and `high` hold the true mean with what confidence the caller chose; `spread` is a variance guessed beforehand.
+    `low` and `high` hold the true means with what confidence the caller chose; `spread` are variances guessed beforehand.
     """
 
     values: Floats
     counts: Floats
-    spread: float
-    low: float
-    high: float
+    spread: Floats
+    low: Floats
+    high: Floats
 
     @property
     def size(self) -> float:
         return float(self.counts.sum())
+
+    def sum_of_logs(self, slope: Floats, mean: Floats) -> Floats:
+        """Σ ln(1 + slope·(P(A | s) - mean)) over the records, for each event."""
+        found: Floats = np.log1p(slope[:, None] * (self.values - mean[:, None])) @ self.counts
+        return found
 
 
 def _bounds_by_betting(
@@ -194,68 +200,55 @@ def _bounds_by_betting(
     rough: float,
 ) -> tuple[dict[tuple[Hashable, Hashable], float], list[float]]:
     """The bound of each pair of values; and for each code the largest difference in its probability."""
-    bounds: dict[tuple[Hashable, Hashable], float] = defaultdict(float)
-    single = [0.0] * len(channel)
-    for event in events:
-        share = np.clip(channel[list(event)].sum(axis=0), 0.0, 1.0)
-        samples = {z: _sample(share, row, planned.get(z), rough) for z, row in by_value.items()}
-        for z, other in permutations(by_value, 2):
-            most = _largest_difference(samples[z], samples[other], level)
-            bounds[z, other] = max(bounds[z, other], most)
+    shares = np.clip(np.array([channel[list(event)].sum(axis=0) for event in events]), 0.0, 1.0)
+    samples = {z: _sample(shares, row, planned.get(z), rough) for z, row in by_value.items()}
+    bounds = {}
+    single = np.zeros(len(channel))
+    for z, other in permutations(by_value, 2):
+        most = _largest_differences(samples[z], samples[other], level)
+        bounds[z, other] = float(most.max())
+        for event, difference in zip(events, most, strict=True):
             if len(event) == 1:
-                single[event[0]] = max(single[event[0]], most)
+                single[event[0]] = max(single[event[0]], difference)
     if len(channel) == 2:
         single[1] = single[0]
-    return bounds, single
+    return bounds, [float(x) for x in single]
 
 
-def _sample(share: Floats, row: dict[int, int], planned: dict[int, int] | None, rough: float) -> _Sample:
-    values, counts = share[list(row)], np.array(list(row.values()), float)
+def _sample(shares: Floats, row: dict[int, int], planned: dict[int, int] | None, rough: float) -> _Sample:
+    values, counts = shares[:, list(row)], np.array(list(row.values()), float)
     n = float(counts.sum())
-    mean = min(1.0, float(values @ counts) / n)
-    return _Sample(values, counts, _variance(share, planned), _lower(mean, rough / n), 1 - _lower(1 - mean, rough / n))
+    means = np.clip(values @ counts / n, 0.0, 1.0)
+    low, high = _lower(means, rough / n), 1 - _lower(1 - means, rough / n)
+    return _Sample(values, counts, _variances(shares, planned), low, high)
 
 
-def _largest_difference(first: _Sample, second: _Sample, level: float) -> float:
-    """A difference m - m' from which on all are excluded: the sum of logarithms is at least `level` wherever m may be.
+def _largest_differences(first: _Sample, second: _Sample, level: float) -> Floats:
+    """For each event a difference m - m' from which on all are excluded: the sum of logarithms is at least `level`.
 
     For a given difference the sum is concave in m, so it is least at an end of the range that m may have; and it grows with
     the difference. So bisection finds it, and the excluded end is what is returned.
     """
-    slope = math.sqrt(2 * level / (first.spread / first.size + second.spread / second.size))
-    one, two = min(slope / first.size, LARGEST), min(slope / second.size, LARGEST)
-
-    def excluded(difference: float) -> bool:
-        ends = max(first.low, second.low + difference), min(first.high, second.high + difference)
-        if ends[0] > ends[1]:
-            return True
-        sums = (
-            float(np.log1p(-one * (first.values - m)) @ first.counts)
-            + float(np.log1p(two * (second.values - m + difference)) @ second.counts)
-            for m in ends
-        )
-        return all(value >= level for value in sums)
-
+    slope = np.sqrt(2 * level / (first.spread / first.size + second.spread / second.size))
+    one, two = np.minimum(slope / first.size, LARGEST), np.minimum(slope / second.size, LARGEST)
     low, high = first.low - second.high, first.high - second.low
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if excluded(middle):
-            high = middle
-        else:
-            low = middle
-    return max(high, 0.0)
+        ends = np.maximum(first.low, second.low + middle), np.minimum(first.high, second.high + middle)
+        sums = [first.sum_of_logs(-one, m) + second.sum_of_logs(two, m - middle) for m in ends]
+        excluded = (ends[0] > ends[1]) | (np.minimum(*sums) >= level)
+        low, high = np.where(excluded, low, middle), np.where(excluded, middle, high)
+    return np.maximum(high, 0.0)
 
 
 def _bounds_by_hoeffding(
     channel: Floats, by_value: dict[Hashable, dict[int, int]], level: float
 ) -> dict[tuple[Hashable, Hashable], float]:
-    laws = {
-        z: (channel[:, list(row)] @ np.array(list(row.values()), float), sum(row.values()))
-        for z, row in by_value.items()
-    }
+    sizes = {z: sum(row.values()) for z, row in by_value.items()}
+    laws = {z: channel[:, list(row)] @ np.array(list(row.values()), float) / sizes[z] for z, row in by_value.items()}
     return {
-        (z, other): float(np.abs(laws[z][0] / laws[z][1] - laws[other][0] / laws[other][1]).sum()) / 2
-        + math.sqrt(level * (1 / laws[z][1] + 1 / laws[other][1]) / 2)
+        (z, other): float(np.abs(laws[z] - laws[other]).sum()) / 2
+        + math.sqrt(level * (1 / sizes[z] + 1 / sizes[other]) / 2)
         for z, other in permutations(laws, 2)
     }
 
@@ -266,27 +259,25 @@ def _least_codes(channel: Floats, validation: Published, rows: int, level: float
     P(mean ≥ m + t) ≤ exp(-n·d(m + t ‖ m)) holds for independent numbers in [0, 1]; d is the divergence of two coins.
     """
     counts = _by_value(validation, (), rows)[()]
-    means = channel[:, list(counts)] @ np.array(list(counts.values()), float) / rows
-    return [_lower(min(1.0, float(mean)), level / rows) for mean in means]
+    means = np.clip(channel[:, list(counts)] @ np.array(list(counts.values()), float) / rows, 0.0, 1.0)
+    return [float(low) for low in _lower(means, level / rows)]
 
 
-def _lower(mean: float, most: float) -> float:
-    """The smallest m with d(mean ‖ m) ≤ most, rounded down."""
-    low, high = 0.0, mean
-    for _ in range(60):
+def _lower(means: Floats, most: float) -> Floats:
+    """For each mean the smallest m with d(mean ‖ m) ≤ most, rounded down."""
+    low, high = np.zeros_like(means), means
+    for _ in range(40):
         middle = (low + high) / 2
-        if middle == 0 or _coins(mean, middle) > most:
-            low = middle
-        else:
-            high = middle
+        outside = _coins(means, middle) > most
+        low, high = np.where(outside, middle, low), np.where(outside, high, middle)
     return low
 
 
-def _coins(a: float, b: float) -> float:
-    """d(a ‖ b) in nats."""
-    first = a * math.log(a / b) if a > 0 else 0.0
-    second = (1 - a) * math.log((1 - a) / (1 - b)) if a < 1 else 0.0
-    return first + second
+def _coins(a: Floats, b: Floats) -> Floats:
+    """d(a ‖ b) in nats, for b ≤ a."""
+    first = a * np.log(np.divide(a, b, out=np.ones_like(a), where=(a > 0) & (b > 0)))
+    second = (1 - a) * np.log(np.divide(1 - a, 1 - b, out=np.ones_like(a), where=a < 1))
+    return np.where((a > 0) & (b <= 0), np.inf, first + second)
 
 
 def _bits_from_codes(single: Sequence[float], least: Sequence[float], otherwise: float) -> float:
@@ -304,8 +295,8 @@ def _bits_from_codes(single: Sequence[float], least: Sequence[float], otherwise:
 def _bits(away: float, codes: int, values: int) -> float:
     """I(Z;Y) when the laws of the code for any two values of Z are within `away` in total variation.
 
-    Each q(Y|z) is then within `away` of q(Y), so |H(Y) - H(Y|z)| ≤ h(t) + t·log2(codes - 1), which does not decrease for t up to
-    1 - 1/codes (Audenaert's form of Fannes' inequality, sharp for laws). Nor does it exceed log2 of either alphabet.
+    Each q(Y|z) is then within `away` of q(Y), so |H(Y) - H(Y|z)| ≤ h(t) + t·log2(codes - 1), which does not decrease for t
+    up to 1 - 1/codes (Audenaert's form of Fannes' inequality, sharp for laws). Nor does it exceed log2 of either alphabet.
     """
     if codes < 2 or values < 2:
         return 0.0
@@ -315,7 +306,7 @@ def _bits(away: float, codes: int, values: int) -> float:
 
 
 def _events(codes: int) -> Iterator[tuple[int, ...]]:
-    """Events of the code, one of each and its complement: a difference for one is that of the other for the values exchanged."""
+    """Events of the code, one of each and its complement: exchanging the values gives the other's difference."""
     for size in range(1, codes // 2 + 1):
         for event in combinations(range(codes), size):
             if 2 * size < codes or event[0] == 0:
@@ -327,14 +318,15 @@ def _log_events(size: int) -> float:
     return math.log(2**size - 2) if size < 50 else size * math.log(2)
 
 
-def _variance(share: Floats, row: dict[int, int] | None) -> float:
-    """The variance that the release's own law gives P(A | s) for a value of Z; the largest possible for an unknown value."""
+def _variances(shares: Floats, row: dict[int, int] | None) -> Floats:
+    """The variances that the release's own law gives P(A | s) for a value of Z; the largest possible for an unknown one."""
     if not row:
-        return 0.25
-    states, weights = list(row), np.array([float(n) for n in row.values()])
-    weights = weights / weights.sum()
-    mean = float(share[states] @ weights)
-    return max(float((share[states] - mean) ** 2 @ weights), 1e-4)
+        return np.full(len(shares), 0.25)
+    weights = np.array([float(n) for n in row.values()])
+    weights /= weights.sum()
+    values = shares[:, list(row)]
+    means = values @ weights
+    return np.maximum((values - means[:, None]) ** 2 @ weights, 1e-4)
 
 
 def _by_value(published: Published, about: Sequence[str], rows: int) -> dict[Hashable, dict[int, int]]:

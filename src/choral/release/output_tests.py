@@ -37,8 +37,8 @@ MOST_ROWS = 100_000
 class OutputTest:
     """A likelihood-ratio test (G) on codes. `adjusted` is the p-value after Holm's correction for all tests together.
 
-    `method` is "chi-square" where all expected counts are at least 5, otherwise "Monte Carlo" with the number of draws; then no
-    p-value is below 1/(draws + 1).
+    `method` is "chi-square" where all expected counts are at least 5, otherwise "Monte Carlo" with the number of draws; then
+    no p-value is below 1/(draws + 1).
     """
 
     about: tuple[str, ...]
@@ -56,7 +56,7 @@ class OutputTest:
 class Guess:
     """How often a classifier that sees the code alone guesses a group of columns right, on rows that it was not trained on.
 
-    `majority` is how often the commonest value of the training rows is right. `error` is the standard error of the difference.
+    `majority` is how often the commonest value of the training rows is right. `error` is the difference's standard error.
     """
 
     about: tuple[str, ...]
@@ -112,7 +112,7 @@ def independence(table: Counts, about: Sequence[str], generator: np.random.Gener
 
 
 def follows(table: Counts, channel: Floats, generator: np.random.Generator) -> tuple[OutputTest, int]:
-    """Whether codes were drawn by the channel: rows are states, and channel[y, s] = p(y | s). Also how many are impossible."""
+    """Whether codes were drawn by the channel: rows are states, channel[y, s] = p(y | s). And how many are impossible."""
     question = "codes follow the channel of the release"
     impossible = int(table[(channel.T == 0)].sum())
     sums = table.sum(axis=1)

@@ -112,8 +112,8 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     names = list(dict.fromkeys(name for group in groups for name in group))
     table.require(names, "protect")
     by_row = key == ROW and ROW not in table.columns
-    carried = names + [name for name in recipe.use if name not in names] + ([] if by_row else [key])
-    inner = recipe.select(table.sql, dict.fromkeys(carried), STATE)
+    carried = list(dict.fromkeys([*names, *recipe.use, *([] if by_row else [key])]))
+    inner = recipe.select(table.sql, carried, STATE)
     numbered = f"SELECT *, {'row_number() OVER ()' if by_row else identifier(key)} AS choral_key FROM ({inner})"
     items = ", ".join(f"{recipe.column(name).code_sql()} AS c{i}" for i, name in enumerate(names))
     query = (

@@ -39,8 +39,8 @@ def audit(
 ) -> None:
     """Say in numbers what a release tells: about pairs, other columns, other records, and to who knows more.
 
-    Exit status 0 only if every protected group is independent of the code under the release's own law, and the codes that were
-    given out, if any, pass the tests of what is promised.
+    Exit status 0 only if every protected group is independent of the code under the release's own law, and the codes that
+    were given out, if any, pass the tests of what is promised.
     """
     from choral.release.advice import UNLIKELY
     from choral.release.audit import audit as audited
