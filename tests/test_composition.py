@@ -1,4 +1,4 @@
-"""The leak to someone who knows the exact composition of the table, against enumerations that know nothing of exchangeability."""
+"""The leak to someone who knows the exact composition of the table, against enumerations that do not use exchangeability."""
 
 from __future__ import annotations
 

@@ -322,11 +322,12 @@ def _variances(shares: Floats, row: dict[int, int] | None) -> Floats:
     """The variances that the release's own law gives P(A | s) for a value of Z; the largest possible for an unknown one."""
     if not row:
         return np.full(len(shares), 0.25)
-    weights = np.array([float(n) for n in row.values()])
-    weights /= weights.sum()
+    total = sum(row.values())
+    weights = np.array([n / total for n in row.values()])
     values = shares[:, list(row)]
     means = values @ weights
-    return np.maximum((values - means[:, None]) ** 2 @ weights, 1e-4)
+    found: Floats = np.maximum((values - means[:, None]) ** 2 @ weights, 1e-4)
+    return found
 
 
 def _by_value(published: Published, about: Sequence[str], rows: int) -> dict[Hashable, dict[int, int]]:
