@@ -102,6 +102,7 @@ def uniform_bound(
     delta = _delta(confidence)
     counted = {tuple(group): _counts(published, group, rows) for group in groups}
     values = sum(len(counts) for counts in counted.values())
+    codes = _code_counts(published, ())[()]
     found = []
     for group, counts in counted.items():
         size = math.prod(n for column, n in alphabets.items() if column not in group)
@@ -110,9 +111,11 @@ def uniform_bound(
             for z, n in counts.items()
         }
         first, second = _two_largest(away)
-        most = min(1.0, advantage(published, group) + away[first] + away[second] + ROUNDING)
+        inside = advantage(published, group)
+        most = min(1.0, inside + away[first] + away[second] + ROUNDING)
         rarest = min(counts[first], counts[second])
-        found.append(GroupAdvantage(group, most, _bits(most, published.channel.codes, len(counts)), rarest))
+        bits = _bits_from_codes([most] * len(codes), codes - away[first] - inside, _bits(most, len(codes), len(counts)))
+        found.append(GroupAdvantage(group, most, bits, rarest))
     return OutOfSample(
         "the fitted table",
         confidence,
@@ -280,16 +283,16 @@ def _coins(a: Floats, b: Floats) -> Floats:
     return np.where((a > 0) & (b <= 0), np.inf, first + second)
 
 
-def _bits_from_codes(single: Sequence[float], least: Sequence[float], otherwise: float) -> float:
-    """I(Z;Y) ≤ log2(1 + Σ_y t_y² / (4 q(y))) when no two values of Z differ by more than t_y in the probability of code y.
+def _bits_from_codes(single: Sequence[float], least: Sequence[float] | Floats, otherwise: float) -> float:
+    """I(Z;Y) ≤ Σ_y min(t_y² / (4 q(y)), 0.535 t_y) nats, if values of Z differ by at most t_y in the probability of code y.
 
-    The information is at most log2(1 + χ²) with χ² = Σ_y Var_z(q(y|z)) / q(y), and a number in an interval of length t has a
-    variance of at most t²/4.
+    With q(y|z) = q(y)·(1 + d) the part of code y is q(y)·E[(1+d) ln(1+d)], where E[d] = 0 and d lies in an interval of length
+    R = t_y/q(y) around 0. Since (1+d) ln(1+d) - d ≤ d² and such a d has a variance of at most R²/4, the part is at most
+    t_y R/4; since 1 + d ≤ 1 + R it is at most q(y) ln(1+R) = t_y ln(1+R)/R. The first grows with R and the second falls; they
+    meet below R = 2.14, where both are below 0.535 t_y. `least` are lower bounds of q(y).
     """
-    if any(t > 0 and q <= 0 for t, q in zip(single, least, strict=True)):
-        return otherwise
-    chi = math.fsum(t * t / (4 * q) for t, q in zip(single, least, strict=True) if t > 0)
-    return min(otherwise, math.log2(1 + chi) + ROUNDING)
+    parts = (t * min(0.535, t / (4 * q) if q > 0 else math.inf) for t, q in zip(single, least, strict=True) if t > 0)
+    return min(otherwise, math.fsum(parts) / math.log(2) + ROUNDING)
 
 
 def _bits(away: float, codes: int, values: int) -> float:
