@@ -249,7 +249,7 @@ def test_codes_are_as_few_as_suffice_or_as_asked():
 
 @pytest.fixture(scope="module")
 def release():
-    return fit(clinic(), "outcome", ["age", "sex"], ["age", "sex", "dose"], bins={"age": 3})
+    return fit(clinic(), "outcome", ["age", "sex"], ["age", "sex"], bins={"age": 3})
 
 
 def test_a_release_comes_back_and_its_owner_alone_can_read_it(release, tmp_path):
@@ -374,6 +374,31 @@ def test_column_names_that_differ_only_by_case_or_repeat():
     for columns in (["W", "x", "X"], ["W", "x", "x"]):
         with pytest.raises(LawError):
             fit(pd.DataFrame([[0, 1, 2], [1, 2, 3]], columns=columns))
+
+
+def test_budgets_and_further_tables_are_passed_on():
+    rows = clinic()
+    asked = ("outcome", ["sex"], ["sex", "age"])
+    exact = fit(rows, *asked, bins={"age": 3})
+    loose = fit(rows, *asked, bins={"age": 3}, leakage={"sex": 0.02}, rel_tol=1e-2)
+    assert exact.disclosure.leakage == {"sex": 0.0}
+    assert 0 < loose.disclosure.leakage["sex"] <= 0.02
+    assert loose.disclosure.information > exact.disclosure.information
+    assert leaks(rows, states(loose, rows), channel(loose), ["sex"])
+    factor = fit(rows, *asked, bins={"age": 3}, ratio={"sex": "21/20"}, rel_tol=1e-2)
+    of_sex = Counter(row["sex"] for row in rows)
+    joint, of_code = Counter(), Counter()
+    for row, (denominator, entries) in zip(rows, (channel(factor)[s] for s in states(factor, rows)), strict=True):
+        for y, n in entries:
+            joint[row["sex"], y] += Fraction(n, denominator)
+            of_code[y] += Fraction(n, denominator)
+    factors = [joint[z, y] * len(rows) / (of_sex[z] * mass) for z in of_sex for y, mass in of_code.items()]
+    assert max(factors) <= Fraction(21, 20)
+    assert min(factors) >= Fraction(20, 21)
+    more = clinic(seed=11)
+    both = fit(rows, *asked, bins={"age": [40, 60]}, also=[more], rel_tol=1e-2)
+    for table in (rows, more):
+        assert not leaks(table, states(both, table), channel(both), ["sex"])
 
 
 # ---- several tables, a second release ------------------------------------------------------------------------------
