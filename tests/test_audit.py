@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import choral as ch
 from choral.errors import ColumnError, LawError, ProblemError
+from choral.problem.solution import ExactChannel
 from choral.release.audit import audit
 from choral.release.fit import fit
 from choral.show.cli import app
@@ -253,3 +254,31 @@ def test_the_command(tmp_path, release, table, codes, monkeypatch):
     assert alone.exit_code == 1
     assert "--table" in alone.exception.remedy
     assert "Example" in CliRunner().invoke(app, ["audit", "--help"]).stdout
+
+
+def test_budgets_are_not_taken_for_promises_of_independence():
+    d = ch.disclose(ch.examples.noisy_copies(2), leakage={"X1": 0.02})
+    found = audit(d)
+    assert not found.private
+    assert found.kept
+    assert 0 < found.laws[0].groups[0].bits <= 0.02
+    assert "for which at most 0.02 bits are allowed" in found.summary
+    assert "independent of each of X2" in found.summary
+
+
+def test_a_release_that_is_private_for_two_tables_is_so_in_the_audit(table):
+    other = people(1000, seed=11, shift=0.2)
+    release = fit(table, "outcome", ["sex", "race"], ["sex", "race", "school"], also=[other], codes=4)
+    found = audit(release, also=[other, people(1000, seed=12)])
+    assert [law.private for law in found.laws] == [True, True, True, False]
+    assert found.kept
+
+
+def test_a_channel_that_leaks_is_not_called_private():
+    """A disclosure whose channel was exchanged after it was certified."""
+    d = ch.disclose(ch.examples.xor())
+    copied = ch.Disclosure(d.law, d.problem, ExactChannel(2, tuple((1, ((s[0], 1),)) for s in d.states)), d.document)
+    found = audit(copied)
+    assert not found.kept
+    assert "NOT independent of X1" in found.summary
+    assert found.laws[0].groups[0].bits == pytest.approx(1)

@@ -34,16 +34,22 @@ def summary_of(audit: Audit) -> str:
 
 
 def _guarantee(audit: Audit) -> str:
-    groups = audit.laws[0].groups
-    open_ = [leak for leak in groups if not leak.zero]
-    if not open_:
-        names = ", ".join("+".join(leak.about) for leak in groups[:6]) + (", …" if len(groups) > 6 else "")
-        return f"The code is independent of each of {names}, exactly, under the release's own law."
-    worst = max(open_, key=lambda leak: leak.bits)
-    return (
-        f"Under the release's own law the code is NOT independent of {len(open_)} of {len(groups)} protected groups; "
-        f"it tells {_bits(worst.bits)} about {'+'.join(worst.about)}: unless a budget allows it, do not release this."
-    )
+    groups = list(zip(audit.laws[0].groups, audit.budgets, strict=True))
+    open_ = [leak for leak, budget in groups if budget is None and not leak.zero]
+    if open_ or not audit.kept:
+        worst = max(open_ or [leak for law in audit.laws for leak in law.groups], key=lambda leak: leak.bits)
+        return (
+            f"The code is NOT independent of {'+'.join(worst.about)} under a law of the release, as it promises; it tells "
+            f"{_bits(worst.bits)}: do not release this."
+        )
+    said = []
+    if private := ["+".join(leak.about) for leak, budget in groups if budget is None]:
+        names = ", ".join(private[:6]) + (", …" if len(private) > 6 else "")
+        said.append(f"The code is independent of each of {names}, exactly, under the release's own law.")
+    for leak, budget in groups:
+        if budget is not None:
+            said.append(f"It tells {_bits(leak.bits)} about {'+'.join(leak.about)}, for which {budget} are allowed.")
+    return " ".join(said)
 
 
 def _columns(audit: Audit) -> list[str]:
@@ -100,7 +106,7 @@ def _composition(audit: Audit) -> list[str]:
 
 def _laws(audit: Audit) -> list[str]:
     said = []
-    for law in audit.laws[1:]:
+    for law in audit.laws[1 + audit.further :]:
         if not law.private:
             worst = max(law.groups, key=lambda leak: leak.bits)
             said.append(

@@ -75,7 +75,8 @@ class UnderLaw:
 
 @dataclass(frozen=True)
 class Audit:
-    """The findings. `laws[0]` is the release's own law, under which every group's leakage is zero by proof.
+    """The findings. `laws[0]` is the release's own law, under which every group without a budget is private by proof; so is
+    it under the next `further` laws, which the release declares.
 
     `columns` are those in no protected group, the target first; `together` pairs and triples, by what they tell beyond
     their parts; `knowing` what the code tells about a protected group to someone who knows another column. These are under
@@ -87,6 +88,8 @@ class Audit:
     codes: int
     view: str
     laws: tuple[UnderLaw, ...]
+    budgets: tuple[str | None, ...]
+    further: int
     columns: tuple[Leakage, ...]
     together: tuple[Together, ...]
     knowing: tuple[Leakage, ...]
@@ -102,6 +105,15 @@ class Audit:
         return self.laws[0].private
 
     @property
+    def kept(self) -> bool:
+        """Whether what is promised holds: each group without a budget is independent of the code under each declared law.
+
+        Budgets are checked where a release is loaded, by the verifier.
+        """
+        declared = self.laws[: 1 + self.further]
+        return all(x.zero for law in declared for x, b in zip(law.groups, self.budgets, strict=True) if b is None)
+
+    @property
     def summary(self) -> str:
         """One paragraph: which leaks are large, and what to do about each."""
         return summary_of(self)
@@ -113,6 +125,8 @@ class Audit:
             "target": list(self.target),
             "codes": self.codes,
             "private": self.private,
+            "kept": self.kept,
+            "budgets": list(self.budgets),
             "view": self.view,
             "laws": [law.to_json() for law in self.laws],
             "columns": [leak.to_json() for leak in self.columns],
@@ -171,7 +185,11 @@ def audit(
         release,
         own,
         "its own law",
-        [("its own law", records, own), *((f"law {i}", None, law) for i, law in enumerate(laws, start=1))],
+        [
+            ("its own law", records, own),
+            *_declared(release),
+            *((f"law {i}", None, law) for i, law in enumerate(laws, start=1)),
+        ],
         own.law.names,
         None if records is None else (own, records),
         bounds,
@@ -196,6 +214,7 @@ def _audit_release(
     groups = _groups(disclosure)
     fitted = recipe.law.get("kind") == "frequencies"
     laws: list[tuple[str, int | None, Published]] = [("its own law", recipe.table_rows if fitted else None, own)]
+    laws += _declared(disclosure)
     notes: list[str] = []
     view, seen = "its own law", own
     composed = (own, recipe.table_rows) if fitted else None
@@ -221,7 +240,8 @@ def _audit_release(
     output = None
     if disclosed is not None:
         given = codes_given(release, table, disclosed, _tested(groups))
-        output = output_tests(given.by_group, given.by_state, _with_row_of_unseen(release), groups, seed)
+        promised = [group for g, group in enumerate(groups) if disclosure.problem.budget(g) is None]
+        output = output_tests(given.by_group, given.by_state, _with_row_of_unseen(release), promised, seed)
     columns = [name for name in seen.law.names if name not in (STATE, recipe.state_column)]
     return _findings(disclosure, seen, view, laws, columns, composed, bounds, output, notes)
 
@@ -253,6 +273,8 @@ def _findings(
         target=disclosure.problem.target.columns,
         codes=seen.channel.codes,
         view=view,
+        budgets=tuple(None if b is None else str(b) for b in map(disclosure.problem.budget, range(len(groups)))),
+        further=len(disclosure.problem.further),
         laws=tuple(UnderLaw(name, rows, tuple(p.leakage(group) for group in groups)) for name, rows, p in laws),
         columns=tuple(sorted(others, key=lambda leak: (leak.about[0] not in target, -leak.bits))),
         together=(*_largest(pairs), *_largest(triples)),
@@ -286,6 +308,14 @@ def _most(seen: Published) -> int:
 def _largest(found: Sequence[Together]) -> list[Together]:
     return sorted((leak for leak in found if not leak.leakage.zero), key=lambda x: (-x.excess, -x.leakage.bits))[
         :MOST_LISTED
+    ]
+
+
+def _declared(disclosure: Disclosure) -> list[tuple[str, int | None, Published]]:
+    """The further laws under which the release says that it is private."""
+    return [
+        (f"its further law {i}", None, Published.of(disclosure, law.joint))
+        for i, law in enumerate(disclosure.problem.further, start=1)
     ]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from choral.show.options import AsJson, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,12 +36,12 @@ def audit(
         str | None, typer.Option(help="A table that the fit never saw: a much tighter bound about new records.")
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the bounds about new records.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say in numbers what a release tells: about pairs, other columns, other records, and to who knows more.
 
-    Exit status 0 only if every protected group is independent of the code under the release's own law, and the codes that
-    were given out, if any, pass the tests of what is promised.
+    Exit status 0 only if what is promised holds: every protected group without a budget is independent of the code under
+    the release's own laws, and the codes that were given out, if any, pass the tests of it.
     """
     from choral.release.advice import UNLIKELY
     from choral.release.audit import audit as audited
@@ -55,11 +56,11 @@ def audit(
         confidence=confidence,
     )
     if as_json:
-        typer.echo(json.dumps(found.to_json(), ensure_ascii=True))
+        print_json(found.to_json())
     else:
         show(found)
     failed = found.output is not None and any(t.protected and t.adjusted < UNLIKELY for t in found.output.tests)
-    if failed or not found.private:
+    if failed or not found.kept:
         raise typer.Exit(1)
 
 
