@@ -120,8 +120,9 @@ def uniform_bound(
         "the fitted table",
         confidence,
         rows,
-        "Weissman et al. (2003), L1 deviation of an empirical law; union over values",
-        "new records are drawn like those of the table; the values and bins of the columns were not chosen from it",
+        "the L1 deviation inequality of Weissman et al. (2003), union over values",
+        "new records are drawn like those of the table, whose values and bins were not chosen from it; values that it does not "
+        "hold are not covered",
         tuple(found),
     )
 
@@ -163,10 +164,11 @@ def validated_bound(
         "a validation table",
         confidence,
         rows,
-        "product of 1 ± λ(P(A|s) - m), Markov's inequality; union over events and pairs of values"
+        "Markov's inequality for products of 1 ± λ(P(A|s) - m), union over events and pairs of values"
         if events
-        else "Hoeffding's inequality; union over the events of the code and pairs of values",
-        "new records are drawn like those of the validation table, of which the fit saw nothing",
+        else "Hoeffding's inequality, union over events and pairs of values",
+        "new records are drawn like those of the validation table, of which the fit saw nothing; protected values that it does "
+        "not hold are not covered",
         tuple(found),
     )
 

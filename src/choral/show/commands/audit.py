@@ -112,6 +112,7 @@ def tables(found: Audit) -> list[Table]:
                 f"New records, confidence {bound.confidence:g}, from {bound.source} of {bound.rows} rows",
                 ["about", "advantage at most", "bits at most", "rarest value"],
                 [["+".join(g.about), f"{g.bound:.3g}", f"{g.bits:.3g}", f"{g.count} rows"] for g in bound.groups],
+                f"By {bound.inequality}. Assumes that {bound.assumes}.",
             )
         )
     if found.output is not None:
@@ -167,11 +168,11 @@ def _leaks(title: str, leaks: tuple[Leakage, ...] | list[Leakage]) -> Table:
     )
 
 
-def _table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
+def _table(title: str, columns: list[str], rows: list[list[str]], caption: str | None = None) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left")
+    table = Table(title=Text(title), title_justify="left", caption=caption and Text(caption), caption_justify="left")
     for column in columns:
         table.add_column(Text(column))
     for row in rows or [["none", *[""] * (len(columns) - 1)]]:
