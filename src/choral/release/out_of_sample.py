@@ -121,8 +121,8 @@ def uniform_bound(
         confidence,
         rows,
         "the L1 deviation inequality of Weissman et al. (2003), union over values",
-        "new records are drawn like those of the table, whose values and bins were not chosen from it; values that it does not "
-        "hold are not covered",
+        "new records are drawn like those of the table, whose values and bins were not chosen from it; values that it does "
+        "not hold are not covered",
         tuple(found),
     )
 
@@ -167,8 +167,8 @@ def validated_bound(
         "Markov's inequality for products of 1 ± λ(P(A|s) - m), union over events and pairs of values"
         if events
         else "Hoeffding's inequality, union over events and pairs of values",
-        "new records are drawn like those of the validation table, of which the fit saw nothing; protected values that it does "
-        "not hold are not covered",
+        "new records are drawn like those of the validation table, of which the fit saw nothing; protected values that it "
+        "does not hold are not covered",
         tuple(found),
     )
 
