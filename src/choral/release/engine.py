@@ -25,7 +25,7 @@ from choral.disclosure import check_output
 from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
 from choral.release import identity
 from choral.release.file import Release
-from choral.release.ledger import SHOWN, Conflict, Entry, Use, beside, open_ledger
+from choral.release.ledger import SHOWN, Conflict, Entry, Use, open_ledger
 from choral.release.recipe import Recipe
 from choral.release.sampler import UNSEEN, PairSampler, Sampler, States, Words, codes_of
 from choral.release.table import Source, identifier, open_table, reading
@@ -91,21 +91,21 @@ def disclose_table(
     release: Release,
     table: Any,
     output: str | os.PathLike[str],
+    ledger: str | os.PathLike[str],
     id: str | None = None,
-    ledger: str | os.PathLike[str] | None = None,
     *,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Told:
     """Write one code per row of a table, with its identifier or row number (from 1), in the order of the table.
 
-    `ledger` is a path; by default the ledger of the folder of the output.
+    `ledger` is the path of the ledger; `ledger.beside` gives the usual one.
     """
     target = Path(output)
     if target.suffix.lower() not in ENDINGS:
         raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
     check_output(target, force)
-    book = beside(target) if ledger is None else Path(ledger)
+    book = Path(ledger)
     if book.resolve() == target.resolve():
         raise ReleaseFileError(f"{target} is to hold the codes and the ledger.", "Name two files.")
     source = open_table(table, release.recipe.types)
@@ -155,9 +155,7 @@ class _Run:
                     os.fsync(handle)
             _put_in_place(hidden, self.target, self.force)
         told = self.done - self.dropped
-        return Told(
-            self.done, told, self.dropped, self.unseen, self.release.digest, self.id, self.target, self.book
-        )
+        return Told(self.done, told, self.dropped, self.unseen, self.release.digest, self.id, self.target, self.book)
 
     def _stream(self, hidden: Path, entry: Entry) -> None:
         carried = [] if self.id is None else [self.id]
@@ -275,9 +273,13 @@ def _what_is_unseen(recipe: Recipe, source: Source, row: int) -> str:
     """The column, or that it is the combination, that was not seen in a row."""
     query = f"{recipe.values_select(source.sql, recipe.use)} LIMIT 1 OFFSET {row}"
     with reading(source.name):
-        codes = source.connection.execute(query).fetchone() or ()
+        [codes] = source.connection.execute(query).fetchall()
     columns = [f"'{name}'" for name, code in zip(recipe.use, codes, strict=True) if code is None]
-    return f"column {' and '.join(columns)}" if columns else f"where only the combination of {', '.join(recipe.use)} is new"
+    return (
+        f"column {' and '.join(columns)}"
+        if columns
+        else f"where only the combination of {', '.join(recipe.use)} is new"
+    )
 
 
 def _writer(path: Path, schema: pa.Schema) -> Any:
@@ -302,18 +304,29 @@ def _fingerprint(source: Source) -> tuple[int, ...]:
 def _hidden(target: Path) -> Iterator[tuple[Path, int]]:
     """A hidden file beside the target, locked against other processes; it is gone afterwards, unless it got its name."""
     path = target.with_name(f".{target.name.lower()}.partial")
-    with _full_disk_in_words(target):
-        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+    handle = _locked(path, target)
     try:
+        yield path, handle
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked(path: Path, target: Path) -> int:
+    """The file at this path, locked: not one that another process moved away meanwhile, nor a second name of the target."""
+    while True:
+        with _full_disk_in_words(target):
+            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            os.close(handle)
             raise FileInTheWayError(f"Another process is writing {target}.", "Wait until it has ended.") from None
-        try:
-            yield path, handle
-        finally:
-            path.unlink(missing_ok=True)
-    finally:
+        mine = os.fstat(handle)
+        if path.exists() and path.stat().st_ino == mine.st_ino:
+            if mine.st_nlink == 1:
+                return handle
+            path.unlink()
         os.close(handle)
 
 

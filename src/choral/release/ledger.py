@@ -360,9 +360,7 @@ def open_ledger(path: Path) -> Iterator[Ledger]:
                     sql.execute(statement)
                 sql.execute("INSERT INTO about VALUES (?, ?, NULL, NULL)", (VERSION, secrets.token_bytes(32)))
             elif version != VERSION:
-                raise LedgerError(
-                    f"{path} is no ledger of version {VERSION}.", "Name another file."
-                )
+                raise LedgerError(f"{path} is no ledger of version {VERSION}.", "Name another file.")
             sql.execute("COMMIT")
             yield Ledger(sql, path)
 
