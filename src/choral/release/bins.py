@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from choral.errors import LawError, ProblemError
@@ -68,13 +69,17 @@ def edges_of(source: Source, name: str, rule: Bins, where: str = "") -> tuple[fl
     return edges
 
 
-def check_bins(bins: Mapping[str, Bins], needed: Sequence[str]) -> None:
-    """Raise if bins are asked for a column that plays no part."""
+def check_bins(bins: Mapping[str, Bins], needed: Sequence[str], known: Iterable[str] = ()) -> None:
+    """Raise if bins are asked for a column that plays no part, or that an earlier release has fixed."""
     for name in bins:
         if name not in needed:
             raise ProblemError(
                 f"Bins are asked for '{name}', which is not revealed, protected or used.",
                 f"These are: {', '.join(needed)}.",
+            )
+        if name in known:
+            raise ProblemError(
+                f"Bins are asked for '{name}', which has its values from the earlier release.", "Leave the bins out."
             )
 
 
@@ -101,7 +106,7 @@ def _rule(name: str, rule: Bins) -> tuple[str, tuple[float, ...]]:
 
 def _increasing(name: str, parts: Sequence[Any], rule: Any) -> tuple[float, ...]:
     edges = tuple(_number(name, part, rule) for part in parts)
-    if not edges or any(a >= b for a, b in zip(edges, edges[1:], strict=False)) or len(edges) >= MOST_BINS:
+    if not edges or any(a >= b for a, b in pairwise(edges)) or len(edges) >= MOST_BINS:
         raise ProblemError(
             f"The edges {rule!r} of '{name}' do not increase.", f"Give 1 to {MOST_BINS - 1}, each larger than the last."
         )

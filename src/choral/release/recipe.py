@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,6 @@ from choral.release.table import identifier, text_literal
 
 MISSING = ("value", "drop", "error")
 UNSEEN = ("refuse", "code")
-RARE = "rare"
-"""The symbol of the state that rare combinations are merged into."""
 DENSE = 2048
 """Up to this many combinations states are looked up in a list, beyond in an enumeration (measured: faster)."""
 WIDEST = 2**120
@@ -178,7 +177,7 @@ def labels(edges: Sequence[float]) -> list[str]:
     if not edges:
         return ["all"]
     shown = [str(int(edge)) if float(edge).is_integer() and abs(edge) < 1e15 else repr(float(edge)) for edge in edges]
-    inner = [f"[{a}, {b})" for a, b in zip(shown, shown[1:], strict=False)]
+    inner = [f"[{a}, {b})" for a, b in pairwise(shown)]
     return [f"< {shown[0]}", *inner, f"≥ {shown[-1]}"]
 
 
@@ -195,8 +194,8 @@ class Recipe:
     """From raw records to the states of a release.
 
     `combinations` are tuples of positions in the alphabets of the used columns. The first `kept` are states of their
-    own, in the order of the channel; all others are merged into one more state, the last, whose symbol in the law's
-    column `state_column` is "rare".
+    own, in the order of the channel; the others are merged, as many in a row as `merged` says into one more state each.
+    Where anything is merged, the law has a column `state_column` that names the state.
     """
 
     columns: tuple[Column, ...]
@@ -205,6 +204,7 @@ class Recipe:
     reveal: tuple[str, ...]
     combinations: tuple[tuple[int, ...], ...]
     kept: int
+    merged: tuple[int, ...]
     state_column: str | None
     missing: str
     unseen: str
@@ -217,12 +217,7 @@ class Recipe:
     @property
     def size(self) -> int:
         """How many states there are."""
-        return self.kept + (self.merged > 0)
-
-    @property
-    def merged(self) -> int:
-        """How many combinations were merged into one state."""
-        return len(self.combinations) - self.kept
+        return self.kept + len(self.merged)
 
     @property
     def types(self) -> dict[str, str]:
@@ -238,15 +233,17 @@ class Recipe:
         return [self.column(name) for name in self.use]
 
     @cached_property
-    def _state(self) -> dict[tuple[int, ...], int]:
-        return {codes: min(i, self.kept) for i, codes in enumerate(self.combinations)}
+    def state_of_combination(self) -> dict[tuple[int, ...], int]:
+        """The state that each combination of positions is."""
+        states = [*range(self.kept), *(self.kept + i for i, many in enumerate(self.merged) for _ in range(many))]
+        return dict(zip(self.combinations, states, strict=True))
 
     def state_of(self, record: Mapping[str, Any] | Sequence[Any]) -> int | None:
         """The position of one record among the states; -1 for what was not seen, None for what `missing drop` leaves out."""
         raw = by_name(record, self.use)
         if self.missing == "drop" and any(missing_as_none(value) is None for value in raw):
             return None
-        return self._state.get(tuple(c.code_of(v) for c, v in zip(self._used, raw, strict=True)), -1)
+        return self.state_of_combination.get(tuple(c.code_of(v) for c, v in zip(self._used, raw, strict=True)), -1)
 
     def check(self, columns: Mapping[str, str], name: str = "the table") -> None:
         """Raise unless a table with columns of these types has the used ones, and of the kind they had at fit time."""
@@ -292,12 +289,15 @@ class Recipe:
         number = f"CAST({self._used[0].code_sql()} AS {wide})"
         for column, size in zip(self._used[1:], sizes[1:], strict=True):
             number = f"({number} * {size} + {column.code_sql()})"
-        places = {self._number(codes, sizes): s for codes, s in self._state.items()}
+        places = {self._number(codes, sizes): s for codes, s in self.state_of_combination.items()}
         if combinations <= DENSE:
             listed = ", ".join(str(places.get(i, "NULL")) for i in range(combinations))
             return f"list_extract(CAST('[{listed}]' AS INTEGER[]), {number} + 1)"
         members = ", ".join(f"'{place}'" for place in places)
-        return f"least(CAST(enum_code(TRY_CAST(CAST({number} AS VARCHAR) AS ENUM({members}))) AS INTEGER), {self.kept})"
+        found = f"CAST(enum_code(TRY_CAST(CAST({number} AS VARCHAR) AS ENUM({members}))) AS INTEGER)"
+        ends = accumulate(self.merged, initial=self.kept)
+        steps = "".join(f"WHEN {found} < {end} THEN {self.kept + i - 1} " for i, end in enumerate(ends) if i)
+        return f"CASE WHEN {found} < {self.kept} THEN {found} {steps}END"
 
     @staticmethod
     def _number(codes: Sequence[int], sizes: Sequence[int]) -> int:
@@ -315,6 +315,7 @@ class Recipe:
             "reveal": list(self.reveal),
             "combinations": [list(codes) for codes in self.combinations],
             "kept": self.kept,
+            "merged": list(self.merged),
             "state column": self.state_column,
             "missing": self.missing,
             "unseen": self.unseen,
@@ -336,6 +337,7 @@ class Recipe:
                 reveal=tuple(document["reveal"]),
                 combinations=tuple(tuple(map(int, codes)) for codes in document["combinations"]),
                 kept=int(document["kept"]),
+                merged=tuple(map(int, document["merged"])),
                 state_column=document["state column"],
                 missing=str(document["missing"]),
                 unseen=str(document["unseen"]),
@@ -351,7 +353,8 @@ class Recipe:
             ) from None
         known = {column.name for column in recipe.columns}
         named = {*recipe.use, *recipe.reveal, *(name for group in recipe.protect for name in group)}
-        if named != known or recipe.missing not in MISSING or recipe.unseen not in UNSEEN:
+        fits = named == known and recipe.missing in MISSING and recipe.unseen in UNSEEN
+        if not fits or recipe.kept + sum(recipe.merged) != len(set(recipe.combinations)):
             raise ReleaseFileError("The recipe of the release does not fit together.", "Get the file again.")
         return recipe
 

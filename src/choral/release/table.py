@@ -22,13 +22,7 @@ if TYPE_CHECKING:
     import duckdb
 
 DELIMITERS = ",;\t|"
-READERS = {
-    ".csv": "read_csv",
-    ".parquet": "read_parquet",
-    ".jsonl": "read_json",
-    ".ndjson": "read_json",
-    ".json": "read_json",
-}
+READERS = {".csv": "read_csv", ".parquet": "read_parquet"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
 CSV_TYPES = ("BOOLEAN", "BIGINT", "DOUBLE", "DATE", "VARCHAR")
 FRAME = "choral_frame"
 DATABASE = "choral_source"
@@ -153,7 +147,8 @@ def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, types: Mappin
 def _opened_csv(connection: duckdb.DuckDBPyConnection, path: Path, literal: str, types: Mapping[str, str]) -> Source:
     """A CSV file with the types that its whole content has, or that were declared; dates are written 2026-01-31."""
     header, delimiter = _header(path)
-    dialect = f"{literal}, header = true, delim = {text_literal(delimiter)}, quote = '\"', escape = '\"', dateformat = '%Y-%m-%d'"
+    dialect = f"{literal}, header = true, delim = {text_literal(delimiter)}, dateformat = '%Y-%m-%d'"
+    dialect += """, quote = '"', escape = '"'"""
 
     def as_read(columns: Mapping[str, str]) -> str:
         listed = ", ".join(f"{text_literal(name)}: {text_literal(type_)}" for name, type_ in columns.items())
@@ -196,7 +191,8 @@ def _opened_database(connection: duckdb.DuckDBPyConnection, path: Path, table: s
     with reading(str(path)):
         connection.execute(f"ATTACH {text_literal(str(path))} AS {DATABASE} (READ_ONLY)")
         known = connection.execute(
-            "SELECT schema_name || '.' || name FROM (SELECT schema_name, table_name AS name, database_name FROM duckdb_tables() "
+            "SELECT schema_name || '.' || name FROM ("
+            "SELECT schema_name, table_name AS name, database_name FROM duckdb_tables() "
             "UNION ALL SELECT schema_name, view_name, database_name FROM duckdb_views() WHERE NOT internal) "
             f"WHERE database_name = '{DATABASE}' ORDER BY 1"
         ).fetchall()
