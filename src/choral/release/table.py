@@ -45,8 +45,8 @@ class Source:
     def rows(self) -> int:
         """How many rows there are."""
         with reading(self.name):
-            found = self.connection.execute(f"SELECT count(*) FROM {self.sql}").fetchone()
-        return int(found[0]) if found else 0
+            [(rows,)] = self.connection.execute(f"SELECT count(*) FROM {self.sql}").fetchall()
+        return int(rows)
 
     def digest(self) -> str:
         """SHA-256, in hexadecimal: of the bytes of a file; otherwise of names, types and rows in their order."""
@@ -251,7 +251,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, sql: str, place: str) -> dic
 def _checked(source: Source) -> Source:
     _check_names(list(source.columns), source.name)
     with reading(source.name):
-        if source.connection.execute(f"SELECT 1 FROM {source.sql} LIMIT 1").fetchone() is None:
+        if not source.connection.execute(f"SELECT 1 FROM {source.sql} LIMIT 1").fetchall():
             raise LawError(f"{source.name} has no rows.", "A table needs at least one row below its header.")
     return source
 
