@@ -288,7 +288,7 @@ class Entry:
             parts = (tags[:, 0] >> np.uint64(56)).astype(np.uint8)
             order = np.argsort(parts, kind="stable")
             ends = np.cumsum(np.bincount(parts, minlength=PARTS))
-            split = np.split(tags[order], ends[:-1])
+            split = np.split(tags.take(order, axis=0), ends[:-1])
             rows = [(part, release, mine.tobytes()) for part, mine in enumerate(split) if len(mine)]
             self._sql.executemany("INSERT INTO record (part, release, tags) VALUES (?, ?, ?)", rows)
         self._count = 0
@@ -299,7 +299,7 @@ class Entry:
         known = [row[0] for row in self._sql.execute(earlier, (part, self._first))]
         for release in self._releases:
             new = self._read("part = ? AND release = ? AND number >= ?", part, release, self._first)
-            new = new[np.argsort(new[:, 0])]
+            new = new.take(np.argsort(new[:, 0]), axis=0)
             repeated = _repeated(new)
             if repeated is not None:
                 return repeated
