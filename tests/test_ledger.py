@@ -66,7 +66,9 @@ def kept(path):
     """How many records the ledger keeps, for each release."""
     with sqlite3.connect(path) as sql:
         found = Counter()
-        for digest, size in sql.execute("SELECT digest, length(tags) FROM record JOIN release ON release = release.number"):
+        for digest, size in sql.execute(
+            "SELECT digest, length(tags) FROM record JOIN release ON release = release.number"
+        ):
             found[digest] += size // 16
     sql.close()
     return dict(found)
@@ -269,7 +271,11 @@ def test_ledgers_have_keys_of_their_own(tmp_path):
 
 
 def test_an_entry_that_was_not_settled_or_failed_is_not_recorded(path):
-    with pytest.raises(RuntimeError, match="not settled"), open_ledger(path) as ledger, ledger.disclosing(use()) as entry:
+    with (
+        pytest.raises(RuntimeError, match="not settled"),
+        open_ledger(path) as ledger,
+        ledger.disclosing(use()) as entry,
+    ):
         entry.add(blocks(pa.array([1])), word([1]))
     with pytest.raises(KeyboardInterrupt), open_ledger(path) as ledger, ledger.disclosing(use()) as entry:
         entry.add(blocks(pa.array([1])), word([1]))
@@ -277,7 +283,9 @@ def test_an_entry_that_was_not_settled_or_failed_is_not_recorded(path):
     assert kept(path) == {}
 
 
-@pytest.mark.parametrize("content", [b"not a database, but long enough to be taken for one" * 20, b"SQLite format 3\0" + bytes(90)])
+@pytest.mark.parametrize(
+    "content", [b"not a database, but long enough to be taken for one" * 20, b"SQLite format 3\0" + bytes(90)]
+)
 def test_what_is_no_ledger_is_refused(path, content):
     path.write_bytes(content)
     with pytest.raises(LedgerError, match="no ledger"), open_ledger(path):
