@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -28,10 +30,10 @@ from typer.testing import CliRunner
 
 from choral.errors import ChoralError, ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
 from choral.release import engine
-from choral.release.engine import disclose_table
+from choral.release.engine import Drawing, disclose_table
 from choral.release.file import load_release
 from choral.release.fit import fit
-from choral.release.identity import subkey
+from choral.release.identity import blocks, positions, subkey
 from choral.release.second import fit_after
 from choral.show.cli import app
 
@@ -106,7 +108,7 @@ def test_codes_without_identifiers_belong_to_table_and_row(folder, release, tabl
     path = folder / "table.parquet"
     found = told(release, path, folder)
     assert found["row"].to_pylist() == list(range(1, table.num_rows + 1))
-    context = bytes.fromhex(duckdb.sql(f"SELECT sha256(content) FROM read_blob('{path}')").fetchall()[0][0])
+    context = hashlib.sha256(path.read_bytes()).digest()
     for i, (record, code) in enumerate(zip(table.slice(0, 300).to_pylist(), found["code"].to_pylist(), strict=False)):
         assert by_hand(release, record, i.to_bytes(15, "little") + b"\x04", context) == code
 
@@ -123,6 +125,31 @@ def test_every_engine_format_order_and_batch_gives_a_record_the_same_code(folder
         for ending in ("parquet", "csv"):
             found = told(release, source, folder, f"again{i}.{ending}", id="who")
             assert [expected[who] for who in found["who"].to_pylist()] == found["code"].to_pylist()
+
+
+def test_workers_elsewhere_draw_the_same(release, table, tmp_path):
+    """What an engine sends to its workers survives the way there, and needs blocks and states alone."""
+    expected = told(release, table, tmp_path, id="who")["code"]
+    drawing = pickle.loads(pickle.dumps(Drawing.of(release, None)))
+    states = np.array([release.recipe.state_of(record) for record in table.to_pylist()])
+    assert (drawing.codes(states, blocks(table["who"])) == expected.to_numpy()).all()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_rows_keep_their_order_and_numbers_when_several_threads_read(release, table, tmp_path, ending):
+    """Hundreds of row groups, or megabytes of CSV."""
+    many = pa.concat_tables([table] * 40)
+    many = many.set_column(0, "who", pa.array(np.random.default_rng(3).permutation(240_000)))
+    path = tmp_path / f"many.{ending}"
+    if ending == "csv":
+        csv.write_csv(many, path)
+    else:
+        parquet.write_table(many, path, row_group_size=700)
+    assert told(release, path, tmp_path, id="who")["who"].equals(many["who"])
+    found = told(release, path, tmp_path, "by_row.parquet", ledger="apart")
+    states = np.array([release.recipe.state_of(record) for record in table.to_pylist()] * 40)
+    drawing = Drawing.of(release, hashlib.sha256(path.read_bytes()).hexdigest())
+    assert (drawing.codes(states, positions(0, 240_000)) == found["code"].to_numpy()).all()
 
 
 def test_two_draws_of_one_record_never_differ(release, table, tmp_path):
@@ -315,6 +342,13 @@ def test_an_existing_output_is_kept_unless_forced(table, release, tmp_path):
     assert told(release, table, tmp_path, "codes.csv", force=True).num_rows == 6000
 
 
+def test_the_table_itself_is_never_replaced(folder, release):
+    before = (folder / "table.parquet").read_bytes()
+    with pytest.raises(ReleaseFileError, match="is the table itself"):
+        told(release, folder / "table.parquet", folder, "table.parquet", force=True)
+    assert (folder / "table.parquet").read_bytes() == before
+
+
 def test_an_output_that_appears_meanwhile_is_kept(table, release, tmp_path):
     with pytest.raises(FileInTheWayError):
         told(
@@ -341,7 +375,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(table, release, tmp_path, monkey
 
     writer = engine._writer
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "_writer", lambda path, schema: Full(writer(path, schema)))
+        patch.setattr(engine, "_writer", lambda *given: Full(writer(*given)))
         with pytest.raises(ReleaseFileError, match="the disk is full"):
             told(release, table, tmp_path, name, id="who")
     assert os.listdir(tmp_path) == ["ledger"]

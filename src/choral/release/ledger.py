@@ -192,7 +192,8 @@ class Ledger:
             if release not in kin:
                 raise LedgerError(
                     f"This table was disclosed under another release (digest {name[:SHOWN]}…) according to {self._path}.",
-                    "Fit this release with --after that one, so that both codes together stay private.",
+                    "Fit this release with --after that one, so that both codes together stay private; if nobody was given "
+                    "those codes, destroy them and start another ledger (--ledger).",
                 )
 
     def _release(self, digest: str, after: str | None) -> int:
