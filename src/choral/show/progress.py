@@ -1,4 +1,4 @@
-"""A progress bar that shows a certified interval closing."""
+"""Progress bars: a certified interval closing, and rows of a table going by."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from choral.limits import Progress as IntervalCallback
 
@@ -85,3 +85,25 @@ def steps_bar(quiet: bool) -> Iterator[Callable[[int, int, str], None] | None]:
     with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as progress:
         task = progress.add_task("starting", total=None)
         yield lambda done, total, message: progress.update(task, completed=done, total=total, description=message)
+
+
+@contextmanager
+def rows_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A callback for `disclose_table(progress=…)` that draws on standard error, where somebody looks."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    columns = [
+        TextColumn("disclosing"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("disclosing", total=1)
+
+        def show(done: int, rows: int) -> None:
+            progress.update(task, completed=done, total=rows)
+
+        yield show
