@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
+from typing import TypeAlias
 
 LONGEST_FRACTION = 13
 """A fraction that takes more characters than this is shown as a decimal, marked with ≈."""
@@ -19,6 +20,58 @@ def show(number: Fraction) -> str:
     """
     text = str(number)
     return text if len(text) <= LONGEST_FRACTION else f"≈{float(number):.6g}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A number as it is and as it is shown. In HTML both are there, so that nobody has to trust the rounding.
+
+    >>> str(Shown(0.123456, "0.123")), Shown(Fraction(1, 3), "33.3 %").html()
+    ('0.123', '<data value="1/3">33.3 %</data>')
+    """
+
+    value: float | int | Fraction
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def html(self) -> str:
+        """A `data` element: the number itself as its value, and what is read as its text."""
+        exact = show(self.value) if isinstance(self.value, Fraction) else repr(self.value)
+        return f'<data value="{escape(exact)}">{escape(self.text)}</data>'
+
+
+Cell: TypeAlias = "str | Shown"
+
+
+def cell_html(cell: Cell) -> str:
+    """What stands in a cell of a table, escaped."""
+    return cell.html() if isinstance(cell, Shown) else escape(cell)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table of words and numbers with its headings, for terminals, notebooks and pages; the first cell heads its row."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+
+    def html(self) -> str:
+        """The table as HTML, every text escaped."""
+        head = "".join(f"<th scope='col'>{escape(text)}</th>" for text in self.columns)
+        body = "".join(
+            f"<tr><th scope='row'>{cell_html(row[0])}</th>{''.join(f'<td>{cell_html(c)}</td>' for c in row[1:])}</tr>"
+            for row in self.rows
+        )
+        words = ". ".join(text.rstrip(".") for text in (self.title, self.caption) if text)
+        title = f"<caption>{escape(words)}</caption>" if words else ""
+        columns = f"<thead><tr>{head}</tr></thead>" if any(self.columns) else ""
+        return f"<table>{title}{columns}<tbody>{body}</tbody></table>"
+
+    _repr_html_ = html
 
 
 @dataclass(frozen=True)

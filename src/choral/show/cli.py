@@ -154,6 +154,8 @@ def demo(
 app.command(epilog="Examples:  choral reproduce -o paper     choral reproduce -o paper --only table-1 --only bsc-bec")(
     reproduce
 )
+
+
 def read_prior(text: str) -> list[str]:
     """Probabilities separated by commas, each as written: 2/3,1/3 or 0.7,0.3.
 
