@@ -11,6 +11,9 @@ from typing import TypeAlias
 LONGEST_FRACTION = 13
 """A fraction that takes more characters than this is shown as a decimal, marked with ≈."""
 
+LONGEST_EXACT = 60
+"""A number in HTML that takes more characters than this is given as a float."""
+
 
 def show(number: Fraction) -> str:
     """A fraction as people write it, or a rounded decimal when it is long.
@@ -18,8 +21,19 @@ def show(number: Fraction) -> str:
     >>> show(Fraction(1, 3)), show(Fraction(123456789, 1234567891))
     ('1/3', '≈0.1')
     """
+    return written(number, LONGEST_FRACTION) or f"≈{float(number):.6g}"
+
+
+def written(number: Fraction, most: int) -> str | None:
+    """A fraction in at most so many characters, or None; also where Python refuses to write it out.
+
+    >>> written(Fraction(1, 3), 4), written(Fraction(1, 3**20_000), 4)
+    ('1/3', None)
+    """
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > 4 * most:
+        return None
     text = str(number)
-    return text if len(text) <= LONGEST_FRACTION else f"≈{float(number):.6g}"
+    return text if len(text) <= most else None
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,8 @@ class Shown:
 
     def html(self) -> str:
         """A `data` element: the number itself as its value, and what is read as its text."""
-        exact = show(self.value) if isinstance(self.value, Fraction) else repr(self.value)
+        exact = written(self.value, LONGEST_EXACT) if isinstance(self.value, Fraction) else repr(self.value)
+        exact = exact or repr(float(self.value))
         return f'<data value="{escape(exact)}">{escape(self.text)}</data>'
 
 
