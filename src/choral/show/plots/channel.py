@@ -51,6 +51,7 @@ def channel_plot(disclosure: Disclosure) -> Any:
             "p:Q",
             scale=alt.Scale(domain=[0, 1], range=["#ffffff", "#9ecae1", "#08306b"], interpolate="lab"),
             title="p(y | state)",
+            legend=alt.Legend(orient="bottom", gradientLength=200),
         )
     )
     if len(rows) <= MOST_NUMBERS and len(codes) <= 12:

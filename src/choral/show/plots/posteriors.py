@@ -167,10 +167,12 @@ def most_telling(p_y: Sequence[Fraction], prior: Sequence[Fraction], given: Sequ
 def percent(share: Fraction | float) -> str:
     """A probability as people say it.
 
-    >>> percent(Fraction(1, 3)), percent(0.5), percent(0.0004)
-    ('33.3 %', '50 %', '0.04 %')
+    >>> percent(Fraction(1, 3)), percent(0.5), percent(0.0004), percent(1e-15), percent(0.99999)
+    ('33.3 %', '50 %', '0.04 %', '< 0.01 %', '> 99.9 %')
     """
     value = 100 * float(share)
+    if 0 < value < 0.01 or 99.95 <= value < 100:
+        return "< 0.01 %" if value < 1 else "> 99.9 %"
     return f"{number(round(value, 1) if value >= 0.1 else value)} %"
 
 
@@ -213,7 +215,7 @@ def _panel(
         for when, law in (("before", prior), (after, given[chosen])):
             p = sum((law[v] for v in group), Fraction(0))
             bars.append({"value": label, "when": when, "p": float(p), "text": percent(p)})
-        places = {}
+        places: dict[float, tuple[int, float]] = {}
         for y, law in enumerate(given):
             p_given = float(sum(law[v] for v in group))
             places.setdefault(p_given if few else round(p_given * FINEST), (y, p_given))

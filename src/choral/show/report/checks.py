@@ -67,7 +67,8 @@ def checks(subject: Subject) -> Html:
         heading,
         paragraph(
             "The audit looks for what the guarantee leaves open. In bits: 0 is nothing; 1 is a whole yes-or-no answer. "
-            "“Best guess” is how often the likeliest value is right."
+            "“Best guess” is how often the likeliest value is right. I(age; Y | sex) is read: what the code Y tells about "
+            "age to somebody who knows sex."
         ),
         paragraph(element("strong", "Summary. "), audit.summary, class_="summary"),
         *notes,

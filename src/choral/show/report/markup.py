@@ -72,10 +72,12 @@ def figure(svg: str, finding: str, name: str) -> Html:
     The picture is one image for a screen reader, which reads the finding. Namespaces are left out, since HTML needs none.
     """
     root = ET.fromstring(svg)
+    ids = [node.attrib["id"] for node in root.iter() if "id" in node.attrib]
+    own = {old: f"{name}-{i}" for i, old in enumerate(ids)}
     for node in root.iter():
         node.tag = node.tag.rpartition("}")[2]
         node.attrib = {
-            key: re.sub(r"url\(#", f"url(#{name}-", f"{name}-{value}" if key == "id" else value)
+            key: own[value] if key == "id" else re.sub(r"url\(#([^)]*)\)", lambda m: f"url(#{own[m[1]]})", value)
             for key, value in node.attrib.items()
             if not key.startswith("aria-") and key != "role"
         }

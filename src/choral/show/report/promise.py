@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from choral.describe.display import Cell, Listing
+from choral.describe.display import Cell, Listing, Shown
 from choral.release.leakage import Leakage
+from choral.show.plots.posteriors import points
 from choral.show.report.markup import Html, Part, bits, count, element, fold, joined, listing, paragraph, share
 from choral.show.report.subject import Subject
 
@@ -129,13 +130,7 @@ def limits(subject: Subject) -> Html:
         _new_records(subject),
         _one_draw(subject),
         *_rules(subject),
-        Limit(
-            "The card and this page",
-            "Both are aggregates. Exact aggregates of two tables that differ by one record can reveal that record. The "
-            "card is rounded for that reason; this page is not.",
-            (),
-            "Give analysts the codes and the card. Keep the release file, the key and this page.",
-        ),
+        _aggregates(subject),
     ]
     return element(
         "section",
@@ -159,7 +154,9 @@ def _several(subject: Subject) -> Limit:
         "A code can say nothing about either of two columns and still say something about both at once, such as "
         "whether they are equal. Only groups that are listed together are private together.",
         found,
-        "List such columns as one group (--protect A+B), or protect all pairs (--order 2).",
+        "Ask for several at once (order=2)."
+        if subject.compact
+        else "List such columns as one group (--protect A+B), or protect all pairs (--order 2).",
     )
 
 
@@ -227,7 +224,7 @@ def _new_records(subject: Subject) -> Limit:
             "with confidence ",
             share(Fraction(str(best.confidence))),
             ", between two private values the probability of any event of the code differs by at most ",
-            share(Fraction(best.advantage)),
+            Shown(best.advantage, points(best.advantage)),
             f" (from {best.source} of ",
             count(best.rows, "row"),
             ").",
@@ -253,10 +250,23 @@ def _one_draw(subject: Subject) -> Limit:
     return Limit(
         "One draw per record, with a secret key",
         f"{attack}Codes are therefore drawn once, from a secret key, and a ledger refuses what would draw again. The lots "
-        "come from a keyed cipher: that nobody can predict them is as sure as the cipher, and no surer. With a leaked key nothing "
-        "is promised.",
+        "come from a keyed cipher: that nobody can predict them is as sure as the cipher, and no surer. With a leaked key "
+        "nothing is promised.",
         (),
         "Keep the key and the ledger. Release about the same people again only with choral fit --after.",
+    )
+
+
+def _aggregates(subject: Subject) -> Limit:
+    carded = subject.recipe is not None
+    return Limit(
+        "The card and this page" if carded else "This page",
+        "Exact aggregates of two tables that differ by one record can reveal that record. "
+        + ("The card is rounded for that reason; this page is not." if carded else "This page shows such aggregates."),
+        (),
+        "Give analysts the codes and the card. Keep the release file, the key and this page."
+        if carded
+        else "Give analysts the codes and what each means, rounded. Keep the release file and this page.",
     )
 
 

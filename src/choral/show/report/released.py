@@ -28,7 +28,6 @@ MOST_VALUES = 12
 def in_short(subject: Subject) -> Html:
     """The page in a few sentences."""
     found = subject.disclosure
-    before, after = subject.guess
     one = found.codes == 1
     told = (
         joined(["There is one code only, the same for every record: it tells nothing about anything."])
@@ -37,11 +36,9 @@ def in_short(subject: Subject) -> Html:
             [
                 "Each record gets one of ",
                 count(found.codes, "code"),
-                f". Whoever sees it guesses {subject.target} right in ",
-                share(after),
-                " of cases instead of ",
-                share(before),
-                ": it tells ",
+                ". ",
+                *_guessing(subject),
+                " It tells ",
                 bits(found.information),
                 " of the ",
                 bits(found.problem.entropy_of_target),
@@ -74,6 +71,20 @@ def in_short(subject: Subject) -> Html:
         ),
         id="short",
     )
+
+
+def _guessing(subject: Subject) -> list[Part]:
+    """How much better the target is guessed; a best guess may stay the same while all odds move."""
+    before, after = map(share, subject.guess)
+    if before.value == after.value:
+        return [
+            f"The best guess at {subject.target} stays the same, right in ",
+            before,
+            " of cases, but its odds move.",
+        ]
+    if before.text == after.text:
+        return [f"Whoever sees it guesses {subject.target} right a little more often than the ", before, " without it."]
+    return [f"Whoever sees it guesses {subject.target} right in ", after, " of cases instead of ", before, "."]
 
 
 def _private(subject: Subject) -> Html:
