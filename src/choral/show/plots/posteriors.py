@@ -13,6 +13,8 @@ from choral.show.plots.style import BLUE, INK, altair, counted, distinct, finish
 
 MOST_VALUES = 20
 MOST_COLUMNS = 12
+FEW_COLUMNS = 3
+"""Protected columns that are drawn in one column beside the target; more are drawn in two below it."""
 MOST_BARS = 8
 FEW_CODES = 12
 MOST_MARKS = 250
@@ -69,7 +71,7 @@ def posterior_plot(disclosure: Disclosure) -> Any:
 
 
 def before_after_plot(disclosure: Disclosure) -> Any:
-    """The law of each protected column, before and after seeing a code, beside that of the target.
+    """The law of each protected column, before and after seeing a code, beside (or below) that of the target.
 
     The code drawn is `most_telling`; a tick marks every code. For a protected column all
     ticks fall on the end of the bar: whether they do is decided in fractions, and the title says what was found.
@@ -97,7 +99,10 @@ def before_after_plot(disclosure: Disclosure) -> Any:
         "equality is decided in exact fractions, for every code" if not leaks else "",
         f"{counted(undrawn, 'protected column')} more not drawn; the title is about all of them" if undrawn > 0 else "",
     ]
-    chart = alt.hconcat(alt.vconcat(*panels, spacing=14), right, spacing=40)
+    if len(panels) <= FEW_COLUMNS:
+        chart = alt.hconcat(alt.vconcat(*panels, spacing=14), right, spacing=40)
+    else:
+        chart = alt.vconcat(right, alt.concat(*panels, columns=2, spacing=14), spacing=20)
     finding = f"{said}; {target.name} moves by up to {points(told)}" if told else f"{said}; so is {target.name}"
     return finished(chart, finding, notes, width=760)
 
