@@ -91,6 +91,19 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
 
 
 @contextmanager
+def opened(source: Any, types: Mapping[str, str] | None = None) -> Iterator[Source]:
+    """A table for the time of a `with`; one that is open already stays open."""
+    if isinstance(source, Source):
+        yield source
+        return
+    table = open_table(source, types)
+    try:
+        yield table
+    finally:
+        table.connection.close()
+
+
+@contextmanager
 def reading(name: str) -> Iterator[None]:
     """Errors of DuckDB while a table is read, in plain words."""
     errors = _duckdb()
@@ -288,4 +301,6 @@ def _plain_words(name: str, message: str) -> tuple[str, str]:
             "Give the column values of the type that it had before, or fit again.",
         )
     first = message.strip().splitlines()[0].rstrip(".")
+    if "Could not write" in message or "No space left" in message:
+        return f"A file cannot be written: {first}.", "Check the folder and free space."
     return f"{name} cannot be read: {first}.", "Check that it is whole, and of the kind that its name says."
