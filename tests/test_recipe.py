@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import random
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,16 @@ def test_bins_agree_with_bisection_at_and_beside_every_edge(edges, values):
     found = [code for (code,) in table.connection.execute(f"SELECT {column.code_sql()} FROM {table.sql}").fetchall()]
     expected = [len(edges) + 1 if v != v else int(np.searchsorted(edges, v, side="right")) for v in values]
     assert found == expected == [column.code_of(v) for v in values]
+
+
+def test_a_binned_column_takes_numbers_of_any_kind_and_not_a_number_is_missing():
+    rows = [{"W": i % 2, "x": i % 10} for i in range(40)]
+    recipe = pose_table(open_table(rows), "W", ["x"], ["x"], bins={"x": [3, 7]}).recipe
+    for values in ([0.0, 3.0, 6.9, 7.0, float("nan"), None], [Decimal("2.99"), Decimal("3.00"), Decimal(7), None]):
+        table = open_table(pa.table({"x": values}))
+        recipe.check(table.columns)
+        assert by_sql(recipe, table) == [recipe.state_of({"x": value}) for value in values]
+    assert recipe.state_of({"x": float("nan")}) == -1
 
 
 def test_the_same_table_in_every_format_gives_the_same_states(tmp_path):
@@ -170,7 +181,7 @@ def test_a_csv_is_read_with_the_types_of_the_fit(tmp_path):
     assert by_sql(recipe, open_table(later, recipe.types)) == [-1, recipe.state_of({"zip": "a0", "n": 0})]
     later.write_text("zip,n\na0,0\na0,many\n")
     changed = open_table(later, recipe.types)
-    with pytest.raises(LawError, match="Line 3 .* column 'n': .*many"), reading(changed.name):
+    with pytest.raises(LawError, match=r"Line 3 .* column 'n': .*many"), reading(changed.name):
         by_sql(recipe, changed)
 
 

@@ -91,6 +91,19 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
 
 
 @contextmanager
+def opened(source: Any, types: Mapping[str, str] | None = None) -> Iterator[Source]:
+    """A table for the time of a `with`; one that is open already stays open."""
+    if isinstance(source, Source):
+        yield source
+        return
+    table = open_table(source, types)
+    try:
+        yield table
+    finally:
+        table.connection.close()
+
+
+@contextmanager
 def reading(name: str) -> Iterator[None]:
     """Errors of DuckDB while a table is read, in plain words."""
     errors = _duckdb()
@@ -126,17 +139,18 @@ def _duckdb() -> Any:
 def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, types: Mapping[str, str]) -> Source:
     place, mark, table = text.partition("::")
     path = Path(place)
-    if not path.is_file():
-        problem = "is a folder" if path.is_dir() else "cannot be read: there is no such file"
-        raise LawError(f"{place} {problem}.", "Check the path.")
-    if mark:
-        return _opened_database(connection, path, table)
     reader = READERS.get(path.suffix.lower())
-    if reader is None:
+    if path.is_dir():
+        raise LawError(f"{place} is a folder.", "Name a file in it.")
+    if not mark and reader is None:
         raise LawError(
             f"{text} is not a .csv, .parquet, .jsonl, .ndjson or .json file.",
             "Give one of these, or a table of a DuckDB database as database.duckdb::table.",
         )
+    if not path.is_file():
+        raise LawError(f"{place} cannot be read: there is no such file.", "Check the path.")
+    if mark:
+        return _opened_database(connection, path, table)
     literal = text_literal(re.sub(r"([*?\[])", r"[\1]", place))
     if reader == "read_csv":
         return _checked(_opened_csv(connection, path, literal, types))
@@ -287,4 +301,6 @@ def _plain_words(name: str, message: str) -> tuple[str, str]:
             "Give the column values of the type that it had before, or fit again.",
         )
     first = message.strip().splitlines()[0].rstrip(".")
+    if "Could not write" in message or "No space left" in message:
+        return f"A file cannot be written: {first}.", "Check the folder and free space."
     return f"{name} cannot be read: {first}.", "Check that it is whole, and of the kind that its name says."
