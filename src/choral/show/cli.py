@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from choral.errors import ChoralError, ColumnError, LawError, ProblemError
+from choral.show.commands import disclose
 from choral.version import __version__
 
 if TYPE_CHECKING:
@@ -263,6 +264,9 @@ def demo(
     from choral.show.demo import run
 
     run(output, force, as_json)
+
+
+app.command(epilog=disclose.EPILOG)(disclose.disclose)
 
 
 def summary(found: Disclosure) -> dict[str, Any]:
