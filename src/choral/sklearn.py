@@ -53,7 +53,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "network" or a file (`choral.release.laws`)
     unseen : what a record without a state gets in `transform`: "refuse" raises an error, "code" gives one more code
     id : the column that identifies records; it is looked at for nothing else
-    tol, time_limit : when to stop the search, as in `choral.disclose`
+    tol, rel_tol, time_limit : when to stop the search, as in `choral.disclose`
     random_state : None draws a secret key. A number makes draws repeatable, and the key one that anybody can guess:
         for experiments, not for publication.
 
@@ -87,6 +87,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         unseen: str = "refuse",
         id: Place | None = None,
         tol: float = 1e-4,
+        rel_tol: float | None = 0.01,
         time_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -100,6 +101,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.unseen = unseen
         self.id = id
         self.tol = tol
+        self.rel_tol = rel_tol
         self.time_limit = time_limit
         self.random_state = random_state
 
@@ -111,6 +113,9 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
         check_classification_targets(labels)
+        classes = np.unique(labels)
+        if len(classes) < 2:
+            raise ProblemError(f"y has one class, {classes[0]!r}: there is nothing to tell.", "Give at least two.")
         target = "W"
         while target.casefold() in map(str.casefold, columns):
             target += "_"
@@ -132,10 +137,11 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 law=self.law,
                 unseen=self.unseen,
                 tol=self.tol,
+                rel_tol=self.rel_tol,
                 time_limit=self.time_limit,
                 codes=self.codes,
             )
-        self.classes_ = np.unique(labels)
+        self.classes_ = classes
         self.release_ = self._keyed(release)
         self.disclosure_ = release.disclosure
         return self
@@ -201,7 +207,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            columns = frame.to_arrow().columns
+            columns = [frame[name].to_arrow() for name in frame.columns]
         else:
             array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
             columns = [_array(column) for column in array.T]
@@ -215,7 +221,9 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(place, str):
             return place
         if isinstance(place, bool) or not isinstance(place, int | np.integer) or not 0 <= place < len(names):
-            raise ColumnError(f"There is no column {place!r}.", f"Give a name, or a position from 0 to {len(names) - 1}.")
+            raise ColumnError(
+                f"There is no column {place!r}.", f"Give a name, or a position from 0 to {len(names) - 1}."
+            )
         return names[place]
 
     def _group(self, group: Place | tuple[Place, ...]) -> str | tuple[str, ...]:
@@ -227,13 +235,15 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return {}
         if isinstance(self.bins, Mapping):
             return {self._name(place): rule for place, rule in self.bins.items()}
+        if isinstance(self.bins, bool) or not isinstance(self.bins, int | np.integer) or self.bins < 1:
+            raise ProblemError(f"bins={self.bins!r}.", 'Give a number of bins, or a mapping such as {"age": [40, 55]}.')
         numeric = [name for name in needed if kind_of_type(source.columns[name]) in NUMERIC]
         if not numeric:
             return {}
         counts = ", ".join(f"count(DISTINCT {identifier(name)})" for name in numeric)
         with reading(source.name):
             [values] = source.connection.execute(f"SELECT {counts} FROM {source.sql}").fetchall()
-        return {name: self.bins for name, many in zip(numeric, values, strict=True) if many > self.bins}
+        return {name: int(self.bins) for name, many in zip(numeric, values, strict=True) if many > self.bins}
 
     def _keyed(self, release: Release) -> Release:
         if self.random_state is None:
@@ -247,7 +257,9 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ColumnError(f"X has no column '{name}' to identify records by.", f"It has {', '.join(columns)}.")
         blocks = identity.blocks(columns[name], name)
         if len(np.unique(blocks, axis=0)) < len(blocks):
-            raise ColumnError(f"An identifier occurs twice in '{name}'.", "One record, one draw: give every record once.")
+            raise ColumnError(
+                f"An identifier occurs twice in '{name}'.", "One record, one draw: give every record once."
+            )
         return blocks
 
 
