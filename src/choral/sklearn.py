@@ -17,20 +17,22 @@ import numpy.typing as npt
 
 from choral.errors import ChoralError, ColumnError, ProblemError
 from choral.release import identity
+from choral.release.counting import asked_of
 from choral.release.engine import Drawing
 from choral.release.file import KEY_BYTES, Release
-from choral.release.fit import MIN_COUNT, SALT_BYTES, asked_of, fit
+from choral.release.fit import MIN_COUNT, SALT_BYTES, fit
 from choral.release.recipe import NUMERIC, kind_of_type
 from choral.release.sampler import UNSEEN
 from choral.release.table import Source, identifier, open_table, reading
 
 try:
+    import pyarrow as pa
     from sklearn.base import BaseEstimator, TransformerMixin
     from sklearn.utils import check_random_state
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 except ImportError as error:
-    raise ChoralError("choral.sklearn needs scikit-learn.", "pip install 'choral[sklearn,tables]'.") from error
+    raise ChoralError(f"choral.sklearn needs {error.name}.", "pip install 'choral[sklearn,tables]'.") from error
 
 Place: TypeAlias = "str | int"
 """A column, by name or by position."""
@@ -265,8 +267,6 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _array(values: npt.NDArray[Any]) -> Any:
     """A column of numpy as an Arrow array; NaN is a missing value."""
-    import pyarrow as pa
-
     plain = values if values.dtype.kind in "iufb" else values.tolist()
     try:
         return pa.array(plain, from_pandas=True)
