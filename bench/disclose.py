@@ -1,4 +1,4 @@
-"""What sticky, keyed, exact draws cost: a table of ten million rows disclosed, beside copying it with DuckDB; the sampler alone.
+"""What sticky, keyed, exact draws cost: ten million rows disclosed, beside copying them with DuckDB; the sampler alone.
 
 Times are ratios within one run. Every disclosure and every copy runs in a process of its own, which gives its peak memory.
 """
@@ -6,6 +6,7 @@ Times are ratios within one run. Every disclosure and every copy runs in a proce
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import random
 import subprocess
@@ -70,15 +71,13 @@ def measured(step, table, folder):
 
 def one_step(step, table, folder):
     """Run a step and print what it took; imports are not counted."""
-    import cryptography.hazmat.primitives.ciphers
-    import duckdb
-    import pyarrow.parquet
-
-    assert cryptography and duckdb and pyarrow
+    for module in ("cryptography.hazmat.primitives.ciphers", "duckdb", "pyarrow.parquet"):
+        importlib.import_module(module)
     start = time.perf_counter()
     STEPS[step](table, folder)
     seconds = time.perf_counter() - start
-    peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    status = Path("/proc/self/status").read_text().splitlines()
+    peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     print(json.dumps({"seconds": seconds, "megabytes": peak / 1024}))
 
 

@@ -92,7 +92,9 @@ def test_engines_agree():
     )
     assert [rows(blocks(table.column(name)))[0] for name in "abcd"] == expected
     assert rows(blocks(table.column("e"))) == expected[:1]
-    polar = pl.DataFrame({"a": pl.Series([-7], dtype=pl.Int16), "b": ["ann"], "c": [day], "d": [str(someone)]}).to_arrow()
+    polar = pl.DataFrame(
+        {"a": pl.Series([-7], dtype=pl.Int16), "b": ["ann"], "c": [day], "d": [str(someone)]}
+    ).to_arrow()
     assert [rows(blocks(polar.column(name)))[0] for name in "abcd"] == expected
     panda = pa.Table.from_pandas(
         pd.DataFrame({"a": np.array([-7], dtype=np.int32), "b": pd.Categorical(["ann"]), "c": [day]})
@@ -141,9 +143,16 @@ def test_positions_are_numbered_through():
 
 
 def test_subkeys_differ_by_key_purpose_and_context_and_are_keyed_blake2b():
-    keys = {subkey(key, purpose, context) for key in (bytes(32), b"k" * 32) for purpose in ("draw", "level") for context in (b"", b"0")}
+    keys = {
+        subkey(key, purpose, context)
+        for key in (bytes(32), b"k" * 32)
+        for purpose in ("draw", "level")
+        for context in (b"", b"0")
+    }
     assert len(keys) == 8
-    assert subkey(b"k" * 32, "draw", b"x") == hashlib.blake2b(b"x", key=b"k" * 32, person=b"draw", digest_size=32).digest()
+    assert (
+        subkey(b"k" * 32, "draw", b"x") == hashlib.blake2b(b"x", key=b"k" * 32, person=b"draw", digest_size=32).digest()
+    )
     with pytest.raises(ChoralError, match="16 bytes"):
         subkey(bytes(16), "draw")
 

@@ -224,7 +224,7 @@ class _Run:
     def _refusal(self, conflict: Conflict, entry: Entry) -> LedgerError:
         """Why identifiers are refused, with the row of one of them."""
         rows = self._rows_of(conflict.tag, entry)
-        count = f"{conflict.count} identifier{'s' if conflict.count > 1 else ''} in '{self.id}'"
+        count = f"{conflict.count} of the identifiers in '{self.id}' {'was' if conflict.count == 1 else 'were'}"
         if conflict.reason == "twice":
             return LedgerError(
                 f"{conflict.count} rows of {self.source.name} repeat an identifier in '{self.id}': rows {rows[0]} and "
@@ -233,11 +233,11 @@ class _Run:
             )
         if conflict.reason == "changed":
             return LedgerError(
-                f"{count} were disclosed before with another record, according to {self.book}; one is in row {rows[0]}.",
+                f"{count} disclosed before with another record, according to {self.book}; one is in row {rows[0]}.",
                 "A second draw for the same record can reveal it. Leave these rows out, or give them as they were.",
             )
         return LedgerError(
-            f"{count} were disclosed before under another release (digest {conflict.release[:SHOWN]}…), according to "
+            f"{count} disclosed before under another release (digest {conflict.release[:SHOWN]}…), according to "
             f"{self.book}; one is in row {rows[0]}.",
             "Leave these rows out, or fit this release with --after that one, so that both codes together stay private.",
         )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from choral.describe.joint import Cell, Joint
-from choral.disclosure import disclose
+from choral.disclosure import disclose, reduced_problem
 from choral.errors import ColumnError, LawError, ProblemError
 from choral.limits import Progress
-from choral.problem.pose import Group
+from choral.problem.form import form_of
+from choral.problem.kernel import Problem
+from choral.problem.pose import Group, pose
 from choral.release.bins import Bins, check_bins
 from choral.release.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
 from choral.release.file import KEY_BYTES, Release
@@ -37,6 +40,15 @@ class Posed:
     def use(self) -> tuple[str, ...]:
         """What the channel looks at in the law."""
         return (self.recipe.state_column,) if self.recipe.state_column else self.recipe.use
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem that is to be solved."""
+        return pose(self.law, self.recipe.reveal, self.recipe.protect, self.use)
+
+    def codes_that_suffice(self) -> int:
+        """nul(P)+1, with which nothing is lost (app1): a code that nobody needs is a rare code, which helps nobody."""
+        return form_of(reduced_problem(self.problem)[0]).nullity + 1
 
 
 def fit(
@@ -70,6 +82,7 @@ def fit(
     law        "frequencies" of the table, or an estimate or declared law (`choral.release.laws`)
     unseen     what a record gets that has no state: "refuse", or "code", one more code
     also       further tables under whose frequencies the code is private too
+    codes      at most this many codes; default: as many as suffice
 
     The other arguments are those of `choral.disclose`. `choral.release.second.fit_after` makes a second release.
 
@@ -93,7 +106,7 @@ def fit(
         tol=tol,
         rel_tol=rel_tol,
         time_limit=time_limit,
-        codes=codes,
+        codes=codes if codes is not None or extra else posed.codes_that_suffice(),
         progress=progress,
         solver=solver,
         **extra,

@@ -44,6 +44,7 @@ import numpy as np
 import numpy.typing as npt
 
 from choral.errors import LedgerError
+from choral.release.file import Release
 from choral.release.identity import Blocks, Kind, encrypt, subkey
 from choral.release.sampler import Words
 
@@ -129,8 +130,9 @@ class Ledger:
             self._sql.execute("INSERT OR IGNORE INTO disclosed VALUES (?, ?, ?)", (number, use.table, use.rows))
             self._sql.execute("UPDATE about SET id_column = ?, id_kind = ?", (use.id_column, use.id_kind))
 
-    def record_card(self, release: str, table: str, rows: int, after: str | None = None) -> None:
-        """Record that the card of a release on this table is made public; refuse if one of another table was."""
+    def record_card(self, release: Release) -> None:
+        """Record that the card of a release is made public; refuse if one of another table was."""
+        table, rows, after = release.recipe.table_digest, release.recipe.table_rows, release.recipe.after
         with self._transaction():
             other = self._sql.execute("SELECT digest, rows FROM card WHERE digest != ?", (table,)).fetchone()
             if other:
@@ -140,7 +142,7 @@ class Ledger:
                     "Two cards of tables that differ by a few records can reveal these: keep the earlier card, or name "
                     "another ledger (--ledger) if no record is in both tables.",
                 )
-            number = self._release(release, after)
+            number = self._release(release.digest, None if after is None else after.digest)
             self._sql.execute("INSERT OR IGNORE INTO card VALUES (?, ?, ?)", (number, table, rows))
 
     def _check_use(self, use: Use, number: int, column: str | None, kind: str | None) -> None:

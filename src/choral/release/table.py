@@ -45,8 +45,8 @@ class Source:
     def rows(self) -> int:
         """How many rows there are."""
         with reading(self.name):
-            [(rows,)] = self.connection.execute(f"SELECT count(*) FROM {self.sql}").fetchall()
-        return int(rows)
+            [(found,)] = self.connection.execute(f"SELECT count(*) FROM {self.sql}").fetchall()
+        return int(found)
 
     def digest(self) -> str:
         """SHA-256, in hexadecimal: of the bytes of a file; otherwise of names, types and rows in their order."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from choral.show.options import AsJson, Force, Ledger, print_json
 
 EPILOG = (
     "Examples:  choral disclose release.choral table.parquet -o codes.parquet --id patient     "
@@ -23,12 +24,10 @@ def disclose(
     id: Annotated[
         str | None, typer.Option("--id", help="The column that identifies records. Without it: the row numbers.")
     ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="What was disclosed so far. Default: choral.ledger beside the release.")
-    ] = None,
+    ledger: Ledger = None,
     key: Annotated[Path | None, typer.Option(help="The file with the release's key, if it lives apart.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draw a code for every record of a table, exactly as the release says, and write them in the order of the table.
 
@@ -47,8 +46,7 @@ def disclose(
     with rows_bar(quiet=as_json) as bar:
         told = disclose_table(found, table, output, ledger or beside(release), id, force=force, progress=bar)
     if as_json:
-        facts = {**told.__dict__, "output": str(told.output), "ledger": str(told.ledger)}
-        typer.echo(json.dumps(facts, ensure_ascii=True))
+        print_json({**told.__dict__, "output": str(told.output), "ledger": str(told.ledger)})
         return
     typer.echo(f"disclosed    {told.disclosed} of {told.rows} rows, {found.disclosure.codes} codes")
     if told.dropped:
