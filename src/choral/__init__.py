@@ -29,6 +29,7 @@ _HOME = {
     "extreme_points": "choral.front",
     "hypergraph": "choral.front",
     "sufficient_statistic": "choral.theory.sufficient",
+    "tradeoff": "choral.large_n",
     "backbone": "choral.synergy",
     "decompose": "choral.synergy",
     "errors": "choral",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from choral.front import extreme_points as extreme_points
     from choral.front import hypergraph as hypergraph
     from choral.front import plan as plan
+    from choral.large_n import tradeoff as tradeoff
     from choral.problem.pose import pose as pose
     from choral.synergy import backbone as backbone
     from choral.synergy import decompose as decompose

@@ -6,6 +6,8 @@ classes, t_c = Σ_{s∈c} p(s|y), changes neither P t nor P_{W|S} t, so a privat
 with the same (W, Y); conversely a channel on classes, applied to the class of a state, is private and has the same
 (W, Y). A multiplier π_c of a class, given to each of its states, proves the same bound, since π·t is the same. ∎
 
+Budgets are about P(z|y) alone, so the same holds for them. Further laws may tell alike states apart: then nothing is joined.
+
 This is what makes unprotected columns cheap: values that tell the same about the target collapse.
 """
 
@@ -47,6 +49,7 @@ class MergeAlike:
             weights=tuple(weights),
             groups=tuple(collapsed(group, label) for group in problem.groups),
             target=collapsed(problem.target, label),
+            budgets=problem.budgets,
         )
         return Reduced(reduced, _Spread(problem, reduced, label))
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from choral.disclosure import check_output, whole_file, write_whole
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
-from choral.exact import certificate, verifier
+from choral.exact import certificate
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.recipe import kind_of_type
 from choral.release.table import identifier, open_table, reading, text_literal
@@ -185,11 +185,8 @@ def _event(names: list[str], value: Any) -> str:
 
 def _budgets(release: Release) -> list[dict[str, str] | None]:
     """What each protected group may be told about, as exact fractions; None where nothing."""
-    listed = release.disclosure.document.get("budgets") or [None] * len(release.recipe.protect)
-    return [
-        None if budget is None else {kind: str(verifier.rational(text, "budgets")) for kind, text in budget.items()}
-        for budget in listed
-    ]
+    listed = release.disclosure.problem.budgets or [None] * len(release.recipe.protect)
+    return [None if budget is None else {budget.kind: str(budget.amount)} for budget in listed]
 
 
 def _guarantee(release: Release) -> list[str]:
@@ -206,7 +203,7 @@ def _guarantee(release: Release) -> list[str]:
             words.append(f"{told} makes no value of {name} more than {budget['ratio']} times more or less likely.")
         else:
             words.append(f"{told} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
-    if release.disclosure.document.get("also"):
+    if release.disclosure.problem.further:
         words.append("The same holds under every further law that the curator declared, and under their mixtures.")
     words.append(f"Of all such codes this one was sought to tell most about {' and '.join(recipe.reveal)}.")
     return words

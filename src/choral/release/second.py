@@ -133,7 +133,7 @@ def _check_earlier(earlier: Release, table: Source) -> None:
             f"The earlier release is about the law '{earlier.recipe.law['kind']}'.",
             "A second release needs one fitted on the table's frequencies.",
         )
-    if earlier.disclosure.document.get("budgets") or earlier.disclosure.document.get("also"):
+    if not earlier.disclosure.problem.plain:
         raise ProblemError(
             "The earlier release has budgets or further laws.", "A second release needs one that is private exactly."
         )

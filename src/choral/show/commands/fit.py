@@ -302,6 +302,7 @@ def summary(found: Disclosure) -> dict[str, Any]:
         "reveal": list(found.problem.target.columns),
         "use": list(found.problem.columns),
         "protect": [list(group.columns) for group in found.problem.groups],
+        "leakage": found.leakage,
         "information": found.information,
         "upper_bound": found.upper_bound,
         "gap": found.gap,
@@ -319,12 +320,20 @@ def summary_lines(found: Disclosure) -> list[str]:
     entropy, everything = found.problem.entropy_of_target, found.problem.information_of_states
     return [
         f"reveals      {found.problem.target.name}",
-        f"private      {', '.join(group.name for group in found.problem.groups)}, exactly; nothing else is",
+        _protection(found),
         f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell and {entropy:.9f} in all",
         f"certified    no private channel exceeds {found.upper_bound:.9f} bits",
         f"codes        {found.codes}, for {len(found.states)} states",
         f"how          {found.how}",
     ]
+
+
+def _protection(found: Disclosure) -> str:
+    """What stays private, and how far where there is a budget."""
+    told = [found.problem.protection(g) for g in range(len(found.problem.groups))]
+    how = "; nothing else is" if found.problem.budgets else ", exactly; nothing else is"
+    also = f"; under {len(found.problem.further)} more laws too" if found.problem.further else ""
+    return f"private      {', '.join(told)}{how}{also}"
 
 
 def _about_table(release: Release) -> dict[str, Any]:
