@@ -184,6 +184,16 @@ def test_the_posterior_is_what_a_code_says(table, fitted):
             fitted.posterior([strange])
 
 
+def test_the_classes_are_those_of_the_law_where_it_knows_more(tmp_path):
+    law = tmp_path / "law.csv"
+    law.write_text("x0,x1,W,count\n0,0,no,3\n0,1,yes,2\n1,0,yes,2\n1,1,no,2\n1,1,perhaps,1\n")
+    found = Disclosure(law=str(law)).fit([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, ["no", "yes", "yes", "no"] * 5)
+    assert found.classes_.tolist() == ["no", "perhaps", "yes"]
+    weights = [float(p) for p in found.disclosure_.p_y]
+    mean = np.average(found.posterior(range(len(weights))), axis=0, weights=weights)
+    assert mean == pytest.approx([0.5, 0.1, 0.4])
+
+
 def test_numbers_with_many_values_are_cut_at_quantiles_and_others_kept():
     rng = np.random.default_rng(3)
     X = np.column_stack([rng.normal(size=300), rng.integers(0, 2, 300), rng.integers(0, 9, 300)])

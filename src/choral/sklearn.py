@@ -63,7 +63,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     disclosure_ : the channel with its certificate, a `choral.Disclosure`
     release_ : the release, with recipe and key; `release_.save(path)` writes what `choral disclose` and `audit` read
-    classes_ : the values of the target
+    classes_ : the values of the target, in y or under the law
     n_features_in_, feature_names_in_ : as always
 
     Draws are sticky. With `id`, a record gets the same code in every call. Without, a draw belongs to the row number and
@@ -143,7 +143,8 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 time_limit=self.time_limit,
                 codes=self.codes,
             )
-        self.classes_ = classes
+        further = [value for value in release.disclosure.problem.target.values if value not in classes.tolist()]
+        self.classes_ = np.unique([*classes.tolist(), *further]) if further else classes
         self.release_ = self._keyed(release)
         self.disclosure_ = release.disclosure
         return self
@@ -176,16 +177,18 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """p(class | code) for each code, in the order of `classes_`: all that a code says about the target."""
         check_is_fitted(self)
         flat = np.asarray(codes).reshape(-1)
-        law = np.array([[float(p) for p in row] for row in self.disclosure_.p_w_given_y])
-        if len(flat) and not (np.isin(flat, np.arange(len(law)))).all():
-            strange = flat[~np.isin(flat, np.arange(len(law)))][0]
+        law = np.zeros((self.disclosure_.codes, len(self.classes_)))
+        place = {value: i for i, value in enumerate(self.classes_.tolist())}
+        law[:, [place[value] for value in self.disclosure_.problem.target.values]] = [
+            [float(p) for p in row] for row in self.disclosure_.p_w_given_y
+        ]
+        known = np.isin(flat, np.arange(len(law)))
+        if not known.all():
             raise ColumnError(
-                f"{strange} is not a code of the channel, which has {len(law)}.",
+                f"{flat[~known][0]} is not a code of the channel, which has {len(law)}.",
                 "Give what transform returned; the code of unseen records has no posterior.",
             )
-        place = {value: i for i, value in enumerate(self.classes_.tolist())}
-        order = np.argsort([place[value] for value in self.disclosure_.problem.target.values])
-        return law[flat.astype(np.int64)][:, order]
+        return law[flat.astype(np.int64)]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The name of the one column: "code"."""
