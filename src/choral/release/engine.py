@@ -110,6 +110,8 @@ def disclose_table(
         raise ReleaseFileError(f"{target} is to hold the codes and the ledger.", "Name two files.")
     source = open_table(table, release.recipe.types)
     with closing(source.connection):
+        if source.path is not None and source.path.resolve() == target.resolve():
+            raise ReleaseFileError(f"{target} is the table itself.", "Write the codes to another file.")
         release.recipe.check(source.columns, source.name)
         return _Run(release, source, id, target, force, book, progress).run()
 
@@ -167,7 +169,7 @@ class _Run:
             for batch in _batches(batches, self.source.name):
                 told = self._told(batch, entry)
                 if writer is None:
-                    writer = _writer(hidden, told.schema)
+                    writer = _writer(hidden, self.target.suffix.lower(), told.schema)
                 if self.first_unseen is None or self.release.recipe.unseen == "code":
                     writer.write_batch(told)
                 if self.progress is not None:
@@ -239,7 +241,8 @@ class _Run:
         return LedgerError(
             f"{count} disclosed before under another release (digest {conflict.release[:SHOWN]}…), according to "
             f"{self.book}; one is in row {rows[0]}.",
-            "Leave these rows out, or fit this release with --after that one, so that both codes together stay private.",
+            "Leave these rows out, or fit this release with --after that one, so that both codes together stay private; "
+            "if nobody was given those codes, destroy them and start another ledger (--ledger).",
         )
 
     def _rows_of(self, tag: int, entry: Entry) -> list[int]:
@@ -282,8 +285,8 @@ def _what_is_unseen(recipe: Recipe, source: Source, row: int) -> str:
     )
 
 
-def _writer(path: Path, schema: pa.Schema) -> Any:
-    if path.suffixes[-2] == ".csv":
+def _writer(path: Path, ending: str, schema: pa.Schema) -> Any:
+    if ending == ".csv":
         from pyarrow import csv
 
         return csv.CSVWriter(str(path), schema)
@@ -303,7 +306,7 @@ def _fingerprint(source: Source) -> tuple[int, ...]:
 @contextmanager
 def _hidden(target: Path) -> Iterator[tuple[Path, int]]:
     """A hidden file beside the target, locked against other processes; it is gone afterwards, unless it got its name."""
-    path = target.with_name(f".{target.name.lower()}.partial")
+    path = target.with_name(f".{target.name}.partial")
     handle = _locked(path, target)
     try:
         yield path, handle

@@ -38,15 +38,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from choral.errors import LedgerError
-from choral.release.file import Release
 from choral.release.identity import Blocks, Kind, encrypt, subkey
 from choral.release.sampler import Words
+
+if TYPE_CHECKING:
+    from choral.release.file import Release
 
 NAME = "choral.ledger"
 VERSION = 1
@@ -190,7 +192,8 @@ class Ledger:
             if release not in kin:
                 raise LedgerError(
                     f"This table was disclosed under another release (digest {name[:SHOWN]}…) according to {self._path}.",
-                    "Fit this release with --after that one, so that both codes together stay private.",
+                    "Fit this release with --after that one, so that both codes together stay private; if nobody was given "
+                    "those codes, destroy them and start another ledger (--ledger).",
                 )
 
     def _release(self, digest: str, after: str | None) -> int:
