@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 
 import flint
 import numpy as np
@@ -14,6 +15,8 @@ from choral.problem.kernel import Floats, Problem, Variable
 
 Row = tuple[int, ...]
 PRIME = 2**61 - 1
+SOME_STATES = 2000
+SCATTER = 2654435761
 
 
 @dataclass(frozen=True)
@@ -199,6 +202,12 @@ def _independent(rows: Sequence[Row], at_most: int) -> list[int]:
     Rows that are independent modulo a prime are independent; when there are `at_most` of them, that is all. Only
     otherwise is the question settled over the rationals.
     """
+    width = len(rows[0])
+    if width > SOME_STATES:  # rows that are independent at some states are independent
+        some = itemgetter(*((i * SCATTER) % width for i in range(SOME_STATES)))
+        found = _independent_modulo([some(row) for row in rows])
+        if len(found) == at_most:
+            return found
     found = _independent_modulo(rows)
     if len(found) == at_most:
         return found

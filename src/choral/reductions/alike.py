@@ -20,7 +20,7 @@ import numpy as np
 
 from choral.problem.kernel import Index, Problem, Variable
 from choral.problem.solution import ExactChannel, Solution, VertexBound
-from choral.reductions.base import Reduced
+from choral.reductions.base import Reduced, Unchanged
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class MergeAlike:
 
     def apply(self, problem: Problem) -> Reduced:
         """The problem on classes of alike states; a class is named by its first state."""
+        if _all_different(problem):
+            return Reduced(problem, Unchanged())
         keys: list[list[tuple[int, int, Fraction]]] = [[] for _ in problem.states]
         one = Fraction(1)
         for position, variable in enumerate((*problem.groups, problem.target)):
@@ -52,6 +54,15 @@ class MergeAlike:
             budgets=problem.budgets,
         )
         return Reduced(reduced, _Spread(problem, reduced, label))
+
+
+def _all_different(problem: Problem) -> bool:
+    """Whether the groups that are functions of the state tell every two states apart: then no two are alike."""
+    label = np.zeros(problem.size, dtype=np.int64)
+    for group in problem.groups:
+        if group.is_function:
+            _, label = np.unique(label * len(group.values) + group.value, return_inverse=True)
+    return int(label.max()) + 1 == problem.size
 
 
 @dataclass(frozen=True)
