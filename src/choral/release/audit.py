@@ -354,7 +354,8 @@ def _notes(name: str, counted: Tabulated) -> list[str]:
         )
     if counted.left_out:
         notes.append(
-            f"{name}: not audited, since they have too many values or make too many combinations: {', '.join(counted.left_out)}."
+            f"{name}: not audited, since they have too many values or make too many combinations: "
+            f"{', '.join(counted.left_out)}."
         )
     return notes
 
