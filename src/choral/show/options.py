@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,9 @@ from choral.errors import ProblemError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+Ledger = Annotated[
+    Path | None, typer.Option(help="What was made public so far. Default: choral.ledger beside the release.")
+]
 EXAMPLES = ("bsc_and_bec", "xor", "clinic", "four_fair_bits", "noisy_copies:N", "modular:M", "two_binary")
 Table = Annotated[
     str,

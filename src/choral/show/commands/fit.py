@@ -16,6 +16,7 @@ from choral.show.options import (
     Bins,
     Force,
     LawOption,
+    Ledger,
     MinCount,
     Missing,
     Order,
@@ -158,6 +159,7 @@ def fit(
     card: Annotated[Path | None, typer.Option(help="Also write the public card, for whoever gets the codes.")] = None,
     precision: Annotated[int, typer.Option(help="Decimals of the probabilities in the card.")] = 3,
     key: Annotated[Path | None, typer.Option(help="Write the key to a file of its own, not into the release.")] = None,
+    ledger: Ledger = None,
     tol: Annotated[float, typer.Option(help="Stop when the certified gap is at most this, in bits.")] = 1e-6,
     rel_tol: Annotated[float | None, typer.Option(help="… or at most this share of the information.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Seconds; then the best so far is taken.")] = None,
@@ -229,6 +231,11 @@ def fit(
                 **search,
                 progress=bar,
             )
+    if card is not None:
+        from choral.release.ledger import beside, open_ledger
+
+        with open_ledger(ledger or beside(output)) as book:
+            book.record_card(release)
     release.save(output, key, force=force)
     if card is not None:
         from choral.release.card import card_of
