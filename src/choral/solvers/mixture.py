@@ -46,7 +46,22 @@ def entropies(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) ->
 
 def best_mixture(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) -> Mixture:
     """The weights that minimise H(W|Y) over mixtures of these posteriors that give the prior."""
-    lp = _Master.build(problem, posteriors)
+    prior = [problem.prior_of(s) for s in range(problem.size)]
+    return best_weights(prior, posteriors, entropies(problem, posteriors))
+
+
+def best_weights(
+    prior: Sequence[Fraction],
+    posteriors: Sequence[Mapping[int, Fraction]],
+    cost: Floats,
+    free: list[int] | None = None,
+) -> Mixture:
+    """The weights of least cost over mixtures of these posteriors that give the prior.
+
+    `free` lists states whose masses, with the sum, determine every posterior, where that is known; found otherwise.
+    """
+    free = _free_coordinates(posteriors, len(prior)) if free is None else free
+    lp = _Master.build(prior, posteriors, cost, free)
     basis = lp.basis_from_highs()
     weights = lp.weights_on(basis) if basis is not None else None
     if basis is None or weights is None:
@@ -76,9 +91,9 @@ class _Master:
     prior: tuple[Fraction, ...]
 
     @classmethod
-    def build(cls, problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) -> _Master:
-        free = _free_coordinates(posteriors, problem.size)
-        prior = tuple(problem.prior_of(s) for s in range(problem.size))
+    def build(
+        cls, prior: Sequence[Fraction], posteriors: Sequence[Mapping[int, Fraction]], cost: Floats, free: list[int]
+    ) -> _Master:
         zero, one = flint.fmpq(0), flint.fmpq(1)
         columns = []
         for t in posteriors:
@@ -89,8 +104,8 @@ class _Master:
         rows = len(free) + 1
         dense = np.array([[_float(x) for x in column] for column in columns]).T.reshape(rows, len(columns))
         columns += [[one if i == k else zero for i in range(rows)] for k in range(rows)]
-        cost = np.concatenate([entropies(problem, posteriors), np.full(rows, ARTIFICIAL_COST)])
-        return cls(free, columns, [one] * rows, cost, np.hstack([dense, np.eye(rows)]), prior)
+        full = np.concatenate([cost, np.full(rows, ARTIFICIAL_COST)])
+        return cls(free, columns, [one] * rows, full, np.hstack([dense, np.eye(rows)]), tuple(prior))
 
     def basis_from_highs(self) -> list[int] | None:
         """The basic columns of HiGHS' solution, or None when it has no full basis to offer."""
