@@ -33,8 +33,13 @@ ALL_PERMUTATIONS = 3
 and the last not at all: that costs more than it saves."""
 LARGEST_MINOR = {1: 1, 2: 1, 3: 2, 4: 3, 5: 5, 6: 9, 7: 32, 8: 56}
 """The largest determinant of a 0/1 matrix of n rows: what a basis of n bits can have."""
-CHUNK = 1 << 13
+BITS = 24
+HALF = 1 << (BITS - 1)
+"""Masses times a common denominator are whole numbers far below HALF: a weight and two of them fit in 64 bits."""
+CHUNK = 1 << 10
 """Prefixes that are extended in one vectorised step."""
+BATCH = 1 << 10
+"""Prefixes that are completed in one vectorised step."""
 
 
 @dataclass(frozen=True)
@@ -162,12 +167,16 @@ class Bases:
     slope: Floats
     det: Floats
 
+    def part(self, which: Index) -> Bases:
+        """Some of them."""
+        return Bases(self.points[which], self.start[which], self.slope[which], self.det[which])
+
     def masses(self, q: float) -> Floats:
         """The masses at q, one row per basis; negative where the basis does not reach that q."""
         return np.asarray((self.start + q * self.slope) / self.det[:, None])
 
 
-def completed(sets: Prefixes, cube: Cube, q: float | None, slack: float = 0.0) -> Bases:
+def _completed(sets: Prefixes, cube: Cube, q: float | None, slack: float) -> Bases:
     """Every basis that later points make of these sets and whose masses can be ≥ 0: at q, up to `slack`, or at some q.
 
     The last mass is v(b)/v(c), with v the functional that vanishes on the set, b = (1, q, …, q) and c the last column; the
@@ -177,15 +186,20 @@ def completed(sets: Prefixes, cube: Cube, q: float | None, slack: float = 0.0) -
     reach = sets.rows @ columns.T  # det · coordinates of every point, then v at it
     fits = (reach[:, -1] != 0) & (np.arange(len(columns)) > sets.places[:, -1:])
     b0, b1 = sets.rows[:, :, 0], sets.rows[:, :, 1:].sum(axis=2)
-    if q is not None:
+    if q is None:
+        v0, v1 = b0[:, -1:], b0[:, -1:] + b1[:, -1:]
+        fits &= (np.where(reach[:, -1] > 0, np.maximum(v0, v1), -np.minimum(v0, v1)) > 0) | ((v0 == 0) & (v1 == 0))
+        which, point = np.nonzero(fits)
+        at_point = reach.transpose(0, 2, 1)[which, point]
+    else:
         right = b0 + q * b1
         with np.errstate(divide="ignore", invalid="ignore"):
             last = right[:, -1:] / reach[:, -1]
         fits &= last >= -slack
         np.multiply(reach[:, :-1], last[:, None], out=reach[:, :-1], where=fits[:, None])
         fits &= (reach[:, :-1] <= (right[:, :-1] + slack * sets.det[:, None])[:, :, None]).all(axis=1)
-    which, point = np.nonzero(fits)
-    at_point = np.einsum("kij,kj->ki", sets.rows[which], columns[point])
+        which, point = np.nonzero(fits)
+        at_point = np.einsum("kij,kj->ki", sets.rows[which], columns[point])
     det, at_set = at_point[:, -1], at_point[:, :-1]
     scale = sets.det[which, None]
     start = np.hstack([(b0[which, :-1] * det[:, None] - at_set * b0[which, -1:]) / scale, b0[which, -1:]])
@@ -204,6 +218,16 @@ def completed(sets: Prefixes, cube: Cube, q: float | None, slack: float = 0.0) -
     return Bases(cube.points[places[good]], start[good], slope[good], det[good])
 
 
+def all_bases(
+    n: int, q: float | None, slack: float, should_stop: Callable[[], bool] | None = None
+) -> Iterator[Bases]:
+    """Every basis with masses ≥ 0 at q, up to `slack`, or at some q in (0, 1) if none is given; in batches."""
+    cube = Cube(n)
+    for sets in prefixes(n, should_stop):
+        for start in range(0, len(sets.places), BATCH):
+            yield _completed(sets.part(start, start + BATCH), cube, q, slack)
+
+
 @lru_cache(maxsize=4)
 def different_bases(n: int, should_stop: Callable[[], bool] | None = None) -> Bases:
     """Bases for q in (0, 1), one for each way of having masses on weights: the entropy and the types say no more of t.
@@ -211,21 +235,30 @@ def different_bases(n: int, should_stop: Callable[[], bool] | None = None) -> Ba
     >>> [len(different_bases(n).det) for n in (3, 4, 5)]
     [10, 67, 1130]
     """
-    cube = Cube(n)
     scale = math.lcm(*range(1, LARGEST_MINOR[n] + 1))
-    found: dict[bytes, Bases] = {}
-    for sets in prefixes(n, should_stop):
-        bases = completed(sets, cube, None)
-        masses = np.stack([bases.start, bases.slope], axis=2) * (scale / bases.det)[:, None, None]
-        kind = np.concatenate([weights_of(n)[bases.points][:, :, None], np.rint(masses).astype(np.int64)], axis=2)
-        kind[(kind[:, :, 1:] == 0).all(axis=2)] = 0
-        order = np.lexsort((kind[:, :, 2], kind[:, :, 1], kind[:, :, 0]), axis=1)
-        kind = np.take_along_axis(kind, order[:, :, None], axis=1).reshape(len(kind), 3 * (n + 1))
-        for k in np.unique(kind, axis=0, return_index=True)[1].tolist():
-            key = kind[k].tobytes()
-            if key not in found:
-                found[key] = Bases(bases.points[k], bases.start[k], bases.slope[k], bases.det[k])
-    return Bases(*(np.array([getattr(b, name) for b in found.values()]) for name in ("points", "start", "slope", "det")))
+    kinds, kept = [], []
+    for bases in all_bases(n, None, 0.0, should_stop):
+        unit = (scale / bases.det)[:, None]
+        start, slope = (np.rint(x * unit).astype(np.int64) for x in (bases.start, bases.slope))
+        kind = ((weights_of(n)[bases.points] << BITS) + start + HALF << BITS) + slope + HALF
+        kind[(start == 0) & (slope == 0)] = 0
+        kind.sort(axis=1)
+        first = _first_of_each(kind)
+        kinds.append(kind[first])
+        kept.append(bases.part(first))
+    first = _first_of_each(np.concatenate(kinds))
+    return Bases(
+        *(np.concatenate([getattr(b, name) for b in kept])[first] for name in ("points", "start", "slope", "det"))
+    )
+
+
+def _first_of_each(rows: Index) -> Index:
+    """Positions of one of each of the different rows."""
+    order = np.lexsort(rows.T)
+    listed = rows[order]
+    new = np.ones(len(rows), dtype=np.bool_)
+    new[1:] = (listed[1:] != listed[:-1]).any(axis=1)
+    return order[new]
 
 
 def _transposition(n: int, i: int, j: int) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ import scipy.optimize
 from choral.errors import SolverError, StoppedError
 from choral.problem.kernel import Floats, Index, Problem
 from choral.problem.solution import ExactChannel, GroupBound, Solution, VertexBound, near_float
-from choral.solvers.cube_bases import Bases, Cube, completed, different_bases, prefixes, weights_of
+from choral.solvers.cube_bases import Bases, Cube, all_bases, different_bases, weights_of
 from choral.solvers.mixture import best_weights
 
 FEWEST, PROVED, MOST = 4, 6, 9
@@ -134,35 +134,23 @@ def near_least(batches: Iterable[Bases], n: int, q: Fraction, pi: Floats) -> tup
     least = np.inf
     for bases in batches:
         slack = _slacks(bases, n, float(q), pi)
-        order = np.flatnonzero(slack <= min(least, slack.min(initial=np.inf)) + NEAREST)
+        order = np.flatnonzero(slack <= least + NEAREST)
         for k in order[np.argsort(slack[order])].tolist():
             if slack[k] > least + NEAREST:
                 break
             if _orbit(bases, k, q) is None:
                 continue
             least = min(least, float(slack[k]))
-            kept.append((float(slack[k]), Bases(*(a[k : k + 1] for a in _fields(bases)))))
+            kept.append((float(slack[k]), bases.part(np.array([k]))))
     orbits = [_orbit(bases, 0, q) for slack, bases in kept if slack <= least + NEAREST]
     return tuple(orbit for orbit in orbits if orbit is not None)
-
-
-def all_bases(n: int, q: Fraction, should_stop: Callable[[], bool] | None = None) -> Iterator[Bases]:
-    """All bases of n bits with masses ≥ 0 at q (up to NEAREST), in batches, for a number of bits too large to keep."""
-    cube = Cube(n)
-    for sets in prefixes(n, should_stop):
-        for start in range(0, len(sets.places), 4096):
-            yield completed(sets.part(start, start + 4096), cube, float(q), NEAREST)
 
 
 def proof_by_all_bases(answer: OnTypes, q: Fraction, should_stop: Callable[[], bool] | None = None) -> OnTypes:
     """The same answer with its least slack known, by listing every basis at q: about 10⁹ candidates for seven bits."""
     pi = np.array([near_float(x) for x in answer.multipliers])
-    tight = near_least(all_bases(answer.n, q, should_stop), answer.n, q, pi)
+    tight = near_least(all_bases(answer.n, float(q), NEAREST, should_stop), answer.n, q, pi)
     return OnTypes(answer.n, answer.weights, answer.multipliers, tight, True)
-
-
-def _fields(bases: Bases) -> tuple[Index, Floats, Floats, Floats]:
-    return bases.points, bases.start, bases.slope, bases.det
 
 
 def _slacks(bases: Bases, n: int, q: float, pi: Floats) -> Floats:
