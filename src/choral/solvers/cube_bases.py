@@ -228,13 +228,19 @@ def all_bases(
             yield _completed(sets.part(start, start + BATCH), cube, q, slack)
 
 
-@lru_cache(maxsize=4)
+_LISTED: dict[int, Bases] = {}
+
+
 def different_bases(n: int, should_stop: Callable[[], bool] | None = None) -> Bases:
     """Bases for q in (0, 1), one for each way of having masses on weights: the entropy and the types say no more of t.
+
+    They are listed once and kept.
 
     >>> [len(different_bases(n).det) for n in (3, 4, 5)]
     [10, 67, 1130]
     """
+    if n in _LISTED:
+        return _LISTED[n]
     scale = math.lcm(*range(1, LARGEST_MINOR[n] + 1))
     kinds, kept = [], []
     for bases in all_bases(n, None, 0.0, should_stop):
@@ -247,9 +253,9 @@ def different_bases(n: int, should_stop: Callable[[], bool] | None = None) -> Ba
         kinds.append(kind[first])
         kept.append(bases.part(first))
     first = _first_of_each(np.concatenate(kinds))
-    return Bases(
-        *(np.concatenate([getattr(b, name) for b in kept])[first] for name in ("points", "start", "slope", "det"))
-    )
+    parts = ("points", "start", "slope", "det")
+    _LISTED[n] = Bases(*(np.concatenate([getattr(b, name) for b in kept])[first] for name in parts))
+    return _LISTED[n]
 
 
 def _first_of_each(rows: Index) -> Index:

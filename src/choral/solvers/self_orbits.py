@@ -16,6 +16,7 @@ good, and the bound is another one.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,12 +36,13 @@ from choral.solvers.mixture import best_weights
 FEWEST, PROVED, MOST = 4, 6, 9
 """Numbers of bits: fewer go to plain enumeration; up to PROVED every extreme point is priced; more have too many states."""
 NEAREST = 1e-9
-"""Slacks within this of the smallest are recomputed exactly. It is far above the error of float64 here, below 1e-13."""
+"""Slacks within this of the smallest are recomputed exactly (further for large multipliers: `near_least`)."""
 SETTLED = 1e-12
 """A slack above minus this ends the pricing."""
 AT_ONCE = 40
 STARTS = {7: 60, 8: 80, 9: 100}
 QUIET_ROUNDS = 2
+MOVED = 1e-5
 MOST_IMAGES = 1500
 
 
@@ -57,6 +59,11 @@ class Orbit:
             ones = point.bit_count()
             sums[ones] = sums.get(ones, Fraction(0)) + mass
         return sums
+
+    @property
+    def kind(self) -> tuple[tuple[int, Fraction], ...]:
+        """What the program knows of it: masses, each on a number of ones."""
+        return tuple(sorted((point.bit_count(), mass) for point, mass in self.masses.items()))
 
     def images(self, n: int, most: int | None, draw: random.Random) -> list[dict[int, Fraction]]:
         """Its images under permutations, each once: all of them, or some, drawn at random."""
@@ -97,7 +104,7 @@ def solve_on_types(
     """
     orbits = list(_peeled(n, q, prior, random.Random(seed)))
     search = _Descents(n, q, seed) if n > PROVED else None
-    quiet = 0
+    quiet, known = 0, {orbit.kind for orbit in orbits}
     while True:
         points = [orbit.types() for orbit in orbits]
         cost = np.array([entropy_of_masses(orbit.masses.values()) for orbit in orbits])
@@ -105,19 +112,16 @@ def solve_on_types(
         used = tuple((orbits[k], u) for k, u in mixture.weights.items())
         pi = np.array([near_float(x) for x in mixture.multipliers])
         if search is None:
-            new, least = _priced(different_bases(n), n, q, pi)
+            new, least = _priced(different_bases(n, should_stop), n, q, pi)
         else:
             new, least = search.found(pi)
         slack = cost - np.array([sum(pi[j] * float(m) for j, m in point.items()) for point in points])
-        least = min(least, float(slack.min()))
-        if least >= slack.min() - SETTLED:
-            quiet += 1
-            if search is None or quiet > QUIET_ROUNDS:
-                break
-        else:
-            quiet = 0
-        if should_stop is not None and should_stop():
+        new = [orbit for orbit in new if orbit.kind not in known]
+        quiet = quiet + 1 if least >= slack.min() - SETTLED else 0
+        done = quiet > QUIET_ROUNDS if search is not None else quiet > 0 or not new
+        if done or (should_stop is not None and should_stop()):
             break
+        known |= {orbit.kind for orbit in new}
         orbits += new
     if search is not None:
         return OnTypes(n, used, mixture.multipliers, (), False)
@@ -125,24 +129,25 @@ def solve_on_types(
 
 
 def near_least(batches: Iterable[Bases], n: int, q: Fraction, pi: Floats) -> tuple[Orbit, ...]:
-    """An extreme point for every basis whose slack H(t) - π·t is within NEAREST of the least over these bases.
+    """An extreme point for every basis whose slack H(t) - π·t is within a margin of the least over these bases.
 
-    Floats screen with a margin of NEAREST, in the masses too; whether a basis near the least has masses ≥ 0 is decided in
-    fractions.
+    Floats screen with that margin, in the masses too; whether a basis near the least has masses ≥ 0 is decided in
+    fractions. The masses are off by less than 1e-13, so a slack is by less than 1e-12·(1 + max |π|): the margin is wider.
     """
+    margin = max(NEAREST, 1e-12 * (1 + float(np.abs(pi).max())))
     kept: list[tuple[float, Bases]] = []
     least = np.inf
     for bases in batches:
         slack = _slacks(bases, n, float(q), pi)
-        order = np.flatnonzero(slack <= least + NEAREST)
+        order = np.flatnonzero(slack <= least + margin)
         for k in order[np.argsort(slack[order])].tolist():
-            if slack[k] > least + NEAREST:
+            if slack[k] > least + margin:
                 break
             if _orbit(bases, k, q) is None:
                 continue
             least = min(least, float(slack[k]))
             kept.append((float(slack[k]), bases.part(np.array([k]))))
-    orbits = [_orbit(bases, 0, q) for slack, bases in kept if slack <= least + NEAREST]
+    orbits = [_orbit(bases, 0, q) for slack, bases in kept if slack <= least + margin]
     return tuple(orbit for orbit in orbits if orbit is not None)
 
 
@@ -222,7 +227,8 @@ def _peeled(n: int, q: Fraction, prior: Sequence[Fraction], draw: random.Random)
 
 def _support(columns: Floats, right: Floats, cost: Floats) -> Index:
     """Where a vertex of {t ≥ 0 : columnsᵀ t = right} of least cost has mass, as floats see it."""
-    found = scipy.optimize.linprog(cost, A_eq=columns.T, b_eq=right, method="highs-ds")
+    tight = {"primal_feasibility_tolerance": 1e-10}
+    found = scipy.optimize.linprog(cost, A_eq=columns.T, b_eq=right, method="highs-ds", options=tight)
     if found.status != 0:
         raise SolverError(f"No extreme point was found: {found.message}", "This is a defect; please report it.")
     return np.flatnonzero(found.x > NEAREST)
@@ -244,7 +250,8 @@ def _exact_point(cube: Cube, places: Index, q: Fraction) -> Orbit:
 class _Descents:
     """Extreme points of small slack, by moving from a random basis to its best neighbour until none is better.
 
-    The right side is moved a little at random, so that bases are not degenerate; what is found is taken in fractions.
+    Each time the right side is moved a little at random, so that bases are not degenerate, and otherwise each time; what is
+    found is taken in fractions.
     """
 
     def __init__(self, n: int, q: Fraction, seed: int) -> None:
@@ -254,28 +261,34 @@ class _Descents:
         self.weights = weights_of(n)[self.cube.points]
         self.draw = np.random.default_rng(seed)
         self.right = np.array([1.0, *[float(q)] * n])
-        self.right[1:] += 1e-7 * self.draw.standard_normal(n)
-        cost = self.draw.random(len(self.columns))
-        self.basis = np.sort(_support(self.columns, self.right + np.array([0.0, *(1e-3 * self.draw.random(n))]), cost))
-        self.seen: set[bytes] = set()
 
     def found(self, pi: Floats) -> tuple[list[Orbit], float]:
         """New extreme points, least slack first, and that slack."""
         price = pi[self.weights]
-        ends: dict[bytes, tuple[float, Orbit]] = {}
+        ends: dict[tuple[tuple[int, Fraction], ...], tuple[float, Orbit]] = {}
         for _ in range(STARTS.get(self.n, max(STARTS.values()))):
-            basis = self._descended(self._walked(3 * self.n), price)
+            moved = self.right.copy()
+            moved[1:] *= 1 + MOVED * self.draw.standard_normal(self.n)
+            start = _support(self.columns, moved, self.draw.random(len(self.columns)))
+            basis = self._descended(self._completed(start), moved, price)
             orbit = self._exact(basis)
             if orbit is not None:
                 t = np.array([float(m) for m in orbit.masses.values()])
                 slack = entropy_of_masses(orbit.masses.values()) - t @ pi[[p.bit_count() for p in orbit.masses]]
-                key = repr(sorted((p.bit_count(), m) for p, m in orbit.masses.items())).encode()
-                ends.setdefault(key, (float(slack), orbit))
+                ends.setdefault(orbit.kind, (float(slack), orbit))
         ranked = sorted(ends.values(), key=lambda end: end[0])[:AT_ONCE]
         return [orbit for _, orbit in ranked], ranked[0][0] if ranked else np.inf
 
+    def _completed(self, places: Index) -> Index:
+        """Independent columns with others that make them a basis."""
+        basis = list(places)
+        for j in self.draw.permutation(len(self.columns)).tolist():
+            if len(basis) < self.n + 1 and np.linalg.matrix_rank(self.columns[[*basis, j]]) > len(basis):
+                basis.append(j)
+        return np.array(basis)
+
     def _exact(self, basis: Index) -> Orbit | None:
-        t = np.linalg.solve(self.columns[basis].T, np.array([1.0, *[float(self.q)] * self.n]))
+        t = np.linalg.solve(self.columns[basis].T, self.right)
         if t.min() < -NEAREST:
             return None
         try:
@@ -283,23 +296,14 @@ class _Descents:
         except SolverError:
             return None
 
-    def _walked(self, steps: int) -> Index:
-        """A random basis: from the last one, columns enter at random."""
-        basis = self.basis
-        for j in self.draw.integers(len(self.columns), size=steps).tolist():
-            if j not in basis:
-                t, d = self._coordinates(basis, self.columns[j : j + 1])
-                _, row = self._steps(t, d)
-                basis = basis.copy()
-                basis[row[0]] = j
-        self.basis = basis
-        return basis
-
-    def _descended(self, basis: Index, price: Floats) -> Index:
+    def _descended(self, basis: Index, right: Floats, price: Floats) -> Index:
         value = np.inf
         while True:
-            t, d = self._coordinates(basis, self.columns)
-            step, row = self._steps(t, d)
+            inverse = np.linalg.inv(self.columns[basis].T)
+            t, d = inverse @ right, inverse @ self.columns.T
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(d > NEAREST, np.maximum(t, 0.0)[:, None] / d, np.inf)
+            step, row = ratio.min(axis=0), ratio.argmin(axis=0)
             moved = np.clip(t[:, None] - step * d, 0.0, None)
             moved[row, np.arange(len(step))] = 0.0
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -313,15 +317,6 @@ class _Descents:
             value = float(slack[best])
             basis = basis.copy()
             basis[row[best]] = best
-
-    def _coordinates(self, basis: Index, columns: Floats) -> tuple[Floats, Floats]:
-        inverse = np.linalg.inv(self.columns[basis].T)
-        return inverse @ self.right, inverse @ columns.T
-
-    def _steps(self, t: Floats, d: Floats) -> tuple[Floats, Index]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(d > NEAREST, np.maximum(t, 0.0)[:, None] / d, np.inf)
-        return ratio.min(axis=0), ratio.argmin(axis=0)
 
 
 # ---- the problem --------------------------------------------------------------------------------------------------
@@ -368,7 +363,7 @@ class ExchangeableBits:
     def solve(self, fallback: GroupBound, should_stop: Callable[[], bool] | None = None) -> Solution:
         """The optimal channel with its proof up to PROVED bits; a good one with the given bound above."""
         if self.n <= PROVED:
-            different_bases(self.n)
+            different_bases(self.n, should_stop)
         answer = solve_on_types(self.n, self.mean, self.prior, should_stop)
         channel = self._channel(answer)
         if not answer.proved:
@@ -388,19 +383,24 @@ class ExchangeableBits:
 
     def _channel(self, answer: OnTypes) -> ExactChannel:
         """A mixture of few images of the orbits that gives the prior, exactly."""
-        few = 1
-        for i in range(2, self.n + 1):
-            few *= i
         draw = random.Random(0)
-        most = MOST_IMAGES * self.problem.size // 64 // len(answer.weights)
-        posteriors = [
-            self._on_states(image)
-            for orbit, _ in answer.weights
-            for image in orbit.images(self.n, None if few <= most else most, draw)
-        ]
         prior = [self.problem.prior_of(s) for s in range(self.problem.size)]
         known = {self.state_at[0], *(self.state_at[1 << i] for i in range(self.n))}
         free = [s for s in range(self.problem.size) if s not in known]
-        mixture = best_weights(prior, posteriors, np.zeros(len(posteriors)), free)
+        most = MOST_IMAGES * self.problem.size // 64 // len(answer.weights)
+        while True:
+            every = math.factorial(self.n) <= most
+            posteriors = [
+                self._on_states(image)
+                for orbit, _ in answer.weights
+                for image in orbit.images(self.n, None if every else most, draw)
+            ]
+            try:
+                mixture = best_weights(prior, posteriors, np.zeros(len(posteriors)), free, patient=every)
+                break
+            except SolverError:
+                if every:
+                    raise
+                most *= 4
         codes = [{s: u * m for s, m in posteriors[k].items()} for k, u in mixture.weights.items()]
         return ExactChannel.from_joint(self.problem, codes)
