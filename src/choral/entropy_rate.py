@@ -153,7 +153,8 @@ def _entropies(chain: MarkovChain, n: int, k: int) -> tuple[flint.arb, flint.arb
         alone.append(_entropy_of_balls(law))
     whole = sum(steps, first)
     best = max(
-        (alone[i] + sum(steps[i : i + k - 1], flint.arb(0)) for i in range(n - k + 1)), key=lambda ball: float(ball.mid())
+        (alone[i] + sum(steps[i : i + k - 1], flint.arb(0)) for i in range(n - k + 1)),
+        key=lambda ball: float(ball.mid()),
     )
     return whole, best
 

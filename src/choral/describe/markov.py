@@ -43,7 +43,8 @@ class MarkovChain:
         rows = channel(transition, "the transition")
         if len(rows) != len(rows[0]):
             raise LawError(
-                f"The transition has {len(rows)} rows and {len(rows[0])} columns.", "Give one row per value, all values."
+                f"The transition has {len(rows)} rows and {len(rows[0])} columns.",
+                "Give one row per value, all values.",
             )
         first = stationary(rows) if initial is None else distribution(initial, "the initial law")
         if len(first) != len(rows):
@@ -79,7 +80,7 @@ class MarkovChain:
         """The law of X1…Xn, exactly, on its support."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise LawError(f"n = {n!r} samples.", "Give at least one.")
-        paths = {(x,): p for x, p in enumerate(self.initial) if p}
+        paths: dict[tuple[int, ...], Fraction] = {(x,): p for x, p in enumerate(self.initial) if p}
         for _ in range(n - 1):
             paths = {
                 (*path, x): p * step
@@ -106,7 +107,8 @@ def stationary(transition: Sequence[Sequence[Fraction]]) -> tuple[Fraction, ...]
         for y, column in enumerate(zip(*(map(Fraction, row) for row in transition), strict=True))
     ]
     rows.append([flint.fmpq(1)] * size)
-    matrix = flint.fmpq_mat(size + 1, size + 1, [x for i, row in enumerate(rows) for x in [*row, int(i == size)]])
+    right = [flint.fmpq(0)] * size + [flint.fmpq(1)]
+    matrix = flint.fmpq_mat(size + 1, size + 1, [x for row, end in zip(rows, right, strict=True) for x in [*row, end]])
     reduced, rank = matrix.rref()
     if rank < size:
         raise LawError("The chain has several stationary laws.", "Give the initial law.")

@@ -887,7 +887,9 @@ def masses_on_bases(rows, size, moves, kind):
                 if k == i:
                     continue
                 rest = row[at + 1 :]
-                new.append([(row[0] * p - y * line[0]) // det, *((x * p - y * z) // det for x, z in zip(rest, line[1:]))])
+                new.append(
+                    [(row[0] * p - y * line[0]) // det, *((x * p - y * z) // det for x, z in zip(rest, line[1:]))]
+                )
             new.insert(done, line)
             if p < 0:
                 new, p = [[-x for x in row] for row in new], -p

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def intervals(circles: Sequence[Sequence[Segment]], pairs: Sequence[tuple[int, i
             if first:
                 changes.setdefault(first, []).append((number, j))
     at = [0, *sorted(changes), b]
-    for place, end in zip(at, at[1:], strict=False):
+    for place, end in pairwise(at):
         yield _Interval(end - place, start if place == 0 else changes[place])
 
 
@@ -233,7 +234,9 @@ def sum_in_floats(marginals: Sequence[Marginal], code: Sequence[int], b: int, f:
     mixture adds eps per term. (This takes numpy's complex functions to be right to ten units in the last place.)
     """
     sums = _sums(marginals, code, b, f)
-    laws = {key: _float_law([(sums.kinds[kind], sums.totals[kind], count) for kind, count in key]) for key in sums.parts}
+    laws = {
+        key: _float_law([(sums.kinds[kind], sums.totals[kind], count) for kind, count in key]) for key in sums.parts
+    }
     least = min(laws[key].least + min(known) for key, known in sums.parts.items())
     most = max(laws[key].least + len(laws[key].probabilities) - 1 + max(known) for key, known in sums.parts.items())
     if most - least > 50_000_000:
@@ -278,5 +281,7 @@ def _whole(worth: Any, value: Any) -> int:
     if isinstance(worth, bool | np.bool_) or not isinstance(worth, int | np.integer):
         if isinstance(worth, bool | np.bool_):
             return int(worth)
-        raise LawError(f"The statistic gives {worth!r} for the value {value!r}.", "It must be a whole number; scale it.")
+        raise LawError(
+            f"The statistic gives {worth!r} for the value {value!r}.", "It must be a whole number; scale it."
+        )
     return int(worth)

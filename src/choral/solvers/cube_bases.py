@@ -36,7 +36,7 @@ LARGEST_MINOR = {1: 1, 2: 1, 3: 2, 4: 3, 5: 5, 6: 9, 7: 32, 8: 56}
 BITS = 24
 HALF = 1 << (BITS - 1)
 """Masses times a common denominator are whole numbers far below HALF: a weight and two of them fit in 64 bits."""
-CHUNK = 1 << 10
+CHUNK = 1 << 8
 """Prefixes that are extended in one vectorised step."""
 BATCH = 1 << 10
 """Prefixes that are completed in one vectorised step."""
@@ -218,9 +218,7 @@ def _completed(sets: Prefixes, cube: Cube, q: float | None, slack: float) -> Bas
     return Bases(cube.points[places[good]], start[good], slope[good], det[good])
 
 
-def all_bases(
-    n: int, q: float | None, slack: float, should_stop: Callable[[], bool] | None = None
-) -> Iterator[Bases]:
+def all_bases(n: int, q: float | None, slack: float, should_stop: Callable[[], bool] | None = None) -> Iterator[Bases]:
     """Every basis with masses ≥ 0 at q, up to `slack`, or at some q in (0, 1) if none is given; in batches."""
     cube = Cube(n)
     for sets in prefixes(n, should_stop):

@@ -27,7 +27,7 @@ import flint
 import numpy as np
 import scipy.optimize
 
-from choral.errors import SolverError, StoppedError
+from choral.errors import SolverError
 from choral.problem.kernel import Floats, Index, Problem
 from choral.problem.solution import ExactChannel, GroupBound, Solution, VertexBound, near_float
 from choral.solvers.cube_bases import Bases, Cube, all_bases, different_bases, weights_of
