@@ -12,7 +12,7 @@ import pytest
 
 import choral as ch
 from choral.describe.markov import MarkovChain, stationary
-from choral.entropy_rate import _entropies, _rank_at_most, entropy_rate, entropy_rate_curve
+from choral.rates import _entropies, _rank_at_most, entropy_rate, entropy_rate_curve
 from choral.errors import LawError, ProblemError, TooLargeError, VerificationError
 from choral.exact import certificate, verifier
 from choral.problem.form import form_of

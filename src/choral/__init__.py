@@ -32,8 +32,8 @@ _HOME = {
     "hypergraph": "choral.front",
     "self_bounds": "choral.front",
     "self_disclosure_curve": "choral.self_iid",
-    "entropy_rate": "choral.entropy_rate",
-    "entropy_rate_curve": "choral.entropy_rate",
+    "entropy_rate": "choral.rates",
+    "entropy_rate_curve": "choral.rates",
     "sufficient_statistic": "choral.theory.sufficient",
     "backbone": "choral.synergy",
     "decompose": "choral.synergy",
@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from choral.disclosure import disclose as disclose
     from choral.disclosure import load as load
     from choral.disclosure import self_disclose as self_disclose
-    from choral.entropy_rate import entropy_rate as entropy_rate
-    from choral.entropy_rate import entropy_rate_curve as entropy_rate_curve
+    from choral.rates import entropy_rate as entropy_rate
+    from choral.rates import entropy_rate_curve as entropy_rate_curve
     from choral.front import bounds as bounds
     from choral.front import capacity_curve as capacity_curve
     from choral.front import extreme_points as extreme_points
