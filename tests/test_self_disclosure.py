@@ -12,11 +12,11 @@ import pytest
 
 import choral as ch
 from choral.describe.markov import MarkovChain, stationary
-from choral.rates import _entropies, _rank_at_most, entropy_rate, entropy_rate_curve
 from choral.errors import LawError, ProblemError, TooLargeError, VerificationError
 from choral.exact import certificate, verifier
 from choral.problem.form import form_of
 from choral.problem.pose import pose_self
+from choral.rates import _entropies, _rank_at_most, entropy_rate, entropy_rate_curve
 from choral.self_iid import bernoulli_types, self_disclosure_curve, self_point
 from choral.solvers.cube_bases import Cube, all_bases, different_bases, weights_of
 from choral.solvers.self_orbits import ExchangeableBits, near_least, proof_by_all_bases, solve_on_types

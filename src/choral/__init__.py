@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from choral.disclosure import disclose as disclose
     from choral.disclosure import load as load
     from choral.disclosure import self_disclose as self_disclose
-    from choral.rates import entropy_rate as entropy_rate
-    from choral.rates import entropy_rate_curve as entropy_rate_curve
     from choral.front import bounds as bounds
     from choral.front import capacity_curve as capacity_curve
     from choral.front import extreme_points as extreme_points
@@ -67,6 +65,8 @@ if TYPE_CHECKING:
     from choral.front import self_bounds as self_bounds
     from choral.problem.pose import pose as pose
     from choral.problem.pose import windows as windows
+    from choral.rates import entropy_rate as entropy_rate
+    from choral.rates import entropy_rate_curve as entropy_rate_curve
     from choral.self_iid import self_disclosure_curve as self_disclosure_curve
     from choral.synergy import backbone as backbone
     from choral.synergy import decompose as decompose
