@@ -35,6 +35,7 @@ _HOME = {
     "entropy_rate": "choral.rates",
     "entropy_rate_curve": "choral.rates",
     "sufficient_statistic": "choral.theory.sufficient",
+    "tradeoff": "choral.large_n",
     "backbone": "choral.synergy",
     "decompose": "choral.synergy",
     "errors": "choral",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from choral.front import hypergraph as hypergraph
     from choral.front import plan as plan
     from choral.front import self_bounds as self_bounds
+    from choral.large_n import tradeoff as tradeoff
     from choral.problem.pose import pose as pose
     from choral.problem.pose import windows as windows
     from choral.rates import entropy_rate as entropy_rate

@@ -27,8 +27,10 @@ from choral.exact import certificate
 from choral.exact.certificate import Law
 from choral.exact.information import stated_bound, stated_information
 from choral.exact.repair import repair
+from choral.exact.within import within_budgets
 from choral.limits import Clock, Limits, Progress
-from choral.planner import MANY_POINTS, Plan, plan
+from choral.planner import MANY_POINTS, Plan, plan, plan_beyond
+from choral.problem.budget import budgets_for, further_law
 from choral.problem.compact import pose_score, pose_types
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Floats, Problem
@@ -37,6 +39,7 @@ from choral.problem.solution import DeterminedBound, ExactChannel, GroupBound, S
 from choral.reductions.alike import MergeAlike
 from choral.reductions.base import Inverse
 from choral.reductions.orbits import JoinOrbits
+from choral.solvers.budgeted import Budgeted
 from choral.solvers.coarse import with_coarse_target
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exact_optimum import constant_channel, exact_optimum
@@ -84,6 +87,12 @@ class Disclosure:
         """information / H(W); 0 when W is constant."""
         entropy = self.problem.entropy_of_target
         return self.information / entropy if entropy else 0.0
+
+    @property
+    def leakage(self) -> dict[str, float]:
+        """I(Z;Y) in bits of every protected group by name: zero where it is private; rounded up where it has a budget."""
+        stated = self.document["claims"].get("leakage") or [None] * len(self.problem.groups)
+        return {group.name: float(text or 0.0) for group, text in zip(self.problem.groups, stated, strict=True)}
 
     @property
     def how(self) -> str:
@@ -251,7 +260,7 @@ class Disclosure:
         return hash(self.document["digest"])
 
     def __repr__(self) -> str:
-        private = ", ".join(group.name for group in self.problem.groups[:6])
+        private = ", ".join(self.problem.protection(g) for g in range(min(6, len(self.problem.groups))))
         more = ", …" if len(self.problem.groups) > 6 else ""
         return (
             f"Disclosure({self.problem.target.name}: "
@@ -270,6 +279,9 @@ def disclose(
     use: Sequence[str] | None = None,
     order: int = 1,
     *,
+    leakage: Mapping[Any, Any] | None = None,
+    ratio: Mapping[Any, Any] | None = None,
+    also: Sequence[Joint] | None = None,
     tol: float = 1e-6,
     rel_tol: float | None = None,
     time_limit: float | None = None,
@@ -286,6 +298,9 @@ def disclose(
                 default: every used column but the target, each alone
     use         the columns that the channel may look at; default: all but the target
     order       protect every `order` of the protected columns together
+    leakage     in place of independence, a budget per group in bits: {"X1": 0.01} allows I(X1;Y) ≤ 0.01
+    ratio       … or a factor: {"X1": "21/20"} allows no value of X1 to become more than 1.05 times more or less likely
+    also        further laws on the same columns: groups are private under each of them, and under every mixture
     tol         stop when upper_bound - information is at most this, in bits
     rel_tol     … or at most this share of the information, whichever is reached first
     time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound
@@ -311,7 +326,8 @@ def disclose(
     p(y)          1/3  1/3  1/3
     """
     limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
-    return _solved(law, problem_of(law, reveal, protect, use, order), limits)
+    problem = with_budgets(law, problem_of(law, reveal, protect, use, order), leakage, ratio, also)
+    return _solved(law, problem, limits)
 
 
 def self_disclose(
@@ -367,10 +383,39 @@ def problem_of(
     )
 
 
+def with_budgets(
+    law: Law,
+    problem: Problem,
+    leakage: Mapping[Any, Any] | None = None,
+    ratio: Mapping[Any, Any] | None = None,
+    also: Sequence[Any] | None = None,
+) -> Problem:
+    """The problem with budgets for some of its groups, or with further laws."""
+    names, columns = [g.name for g in problem.groups], [g.columns for g in problem.groups]
+    budgets = budgets_for(names, columns, leakage, ratio)
+    if also is None or (isinstance(also, Sequence) and not also):
+        return replace(problem, budgets=budgets) if budgets else problem
+    if isinstance(also, Joint) or not isinstance(also, Sequence):
+        raise ProblemError(f"also is a {type(also).__name__}.", "Give a list of Joint laws: also=[J2].")
+    if not isinstance(law, Joint):
+        raise ProblemError(f"Further laws beside a {type(law).__name__}.", "Give a Joint law and further Joint laws.")
+    if budgets:
+        raise ProblemError(
+            "A budget together with further laws.",
+            "Ask for one of them: budgets are about one law, also= for independence.",
+        )
+    further = tuple(
+        further_law(law, other, problem.columns, columns, f"law {k} in `also`") for k, other in enumerate(also, start=1)
+    )
+    return replace(problem, further=further)
+
+
 def reduced_problem(problem: Problem) -> tuple[Problem, list[Inverse]]:
     """The problem on orbits and classes of alike states, with the ways back in the order they are to be taken."""
     inverses: list[Inverse] = []
-    for reduction in (JoinOrbits(), MergeAlike()):
+    if problem.further:
+        return problem, inverses
+    for reduction in (MergeAlike(),) if problem.budgets else (JoinOrbits(), MergeAlike()):
         reduced = reduction.apply(problem)
         if reduced.problem.size < problem.size:
             problem, inverses = reduced.problem, [reduced.inverse, *inverses]
@@ -381,12 +426,12 @@ def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
     with limits.running() as clock:
         if clock.stopped():
             return certified(law, problem, _trivial(problem, "stopped before it began"))
-        bits = ExchangeableBits.of(problem) if limits.solver is None else None
+        bits = ExchangeableBits.of(problem) if limits.solver is None and problem.plain else None
         if bits is not None:
             return certified(law, problem, _fewer(problem, _by_orbits(problem, bits, clock), limits))
         small, inverses = reduced_problem(problem)
         form = form_of(small)
-        chosen = plan(form, limits.solver)
+        chosen = plan(form, limits.solver) if problem.plain else plan_beyond(small, form, limits.solver)
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
         solution = _fewer(small, _run(small, form, chosen, clock), limits)
         for inverse in inverses:
@@ -410,14 +455,18 @@ def _run(problem: Problem, form: Form, chosen: Plan, clock: Clock) -> Solution:
     small = problem
     if chosen.solver == "coarse":
         small = with_coarse_target(problem, MOST_VALUES)
+    if problem.budgets:
+        return _budgeted(problem, small, why, clock)
     rough = Sandwich(clock.limits.tol, clock.limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
-    few = most_extreme_points(form.states, form.rank) <= MANY_POINTS
+    few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
     if small is problem and "stalled" in rough.how and few and not clock.stopped():
         exact = replace(chosen, solver="enumeration", why=f"{rough.how}: floats could not close the gap")
         return _run(problem, form, exact, clock)
     channel = repair(problem, rough.channel)
     if small is problem:
         return Solution(channel, rough.bound, f"{rough.how} ({chosen.why})")
+    if not problem.plain:
+        return Solution(channel, group_bound(problem), why)
     return Solution(improved(problem, channel, clock.stopped), group_bound(problem), why)
 
 
@@ -428,6 +477,18 @@ def _by_orbits(problem: Problem, bits: ExchangeableBits, clock: Clock) -> Soluti
         return bits.solve(group_bound(problem), clock.stopped)
     except StoppedError:
         return _trivial(problem, "orbits of extreme points, stopped")
+
+
+def _budgeted(problem: Problem, small: Problem, why: str, clock: Clock) -> Solution:
+    """The best channel found within the budgets; its bound is by lines unless the target was made coarser."""
+    limits = clock.limits
+    rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
+    if rough is None:
+        return _trivial(problem, f"{why}, stopped")
+    channel = within_budgets(problem, repair(problem, rough.channel))
+    if small is problem:
+        return Solution(channel, rough.bound, f"{rough.how} ({why})")
+    return Solution(channel, group_bound(problem), f"{rough.how} ({why})")
 
 
 def _trivial(problem: Problem, how: str) -> Solution:
@@ -441,6 +502,7 @@ def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
         return solution
     before = float(stated_information(problem, solution.channel))
     channel = repair(problem, with_at_most(problem, floats_of(solution.channel), limits.codes))
+    channel = within_budgets(problem, channel)
     after = float(stated_information(problem, channel))
     how = f"{solution.how}; {channel.codes} of {solution.channel.codes} codes kept, at a cost of {before - after:.3g} bits"
     return Solution(channel, solution.bound, how)
@@ -486,6 +548,9 @@ def load(path: str | os.PathLike[str]) -> Disclosure:
         problem = pose_self(law, document["protect"], document["use"])
     else:
         problem = pose(law, document["reveal"], document["protect"], document["use"])
+    problem = with_budgets(law, problem, also=certificate.further_laws_of(document))
+    if "budgets" in document:
+        problem = replace(problem, budgets=certificate.budgets_of(document))
     return Disclosure(law, problem, certificate.channel_of(document, law, problem), document)
 
 

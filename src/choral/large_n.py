@@ -6,16 +6,20 @@ C_1(0) is the limit of I_s(W, Xⁿ) (th5). Every value here is a `Disclosure`: a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from choral.describe.compact import Exchangeable
 from choral.describe.joint import Cell, Joint
+from choral.describe.numbers import exact
 from choral.disclosure import Disclosure, disclose
 from choral.errors import ProblemError
 from choral.theory.sufficient import sufficient_statistic, type_masses
+
+ROUNDING = 1e-12
+"""I(X;W̃) is a float: a budget may exceed it by this much."""
 
 
 def output_perturbation(
@@ -94,6 +98,62 @@ def bridge(
     names = [s.name, _free("type", (s.name, sample)), sample]
     law = Joint(names, [s.classes, types, s.outputs], cells)
     return disclose(law, s.name, [(sample,)], names[:2], tol=tol, time_limit=time_limit)
+
+
+@dataclass(frozen=True)
+class TradeoffPoint:
+    """At one budget: what can be told of W̃ (a certified interval, in bits), and what the channel tells of X."""
+
+    leakage: float
+    information: float
+    upper_bound: float
+    achieved_leakage: float
+    disclosure: Disclosure
+
+
+def tradeoff(
+    joint: Joint,
+    of: str | Sequence[str] = "W",
+    about: str | Sequence[str] = "X1",
+    leakage: Iterable[Any] = (0.0,),
+    model: str = "output",
+    *,
+    tol: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Callable[[TradeoffPoint], None] | None = None,
+) -> list[TradeoffPoint]:
+    """C_1(α) (model="output": the curator sees W̃) or C_2(α) (model="full": W̃ and X) at each leakage α, in bits.
+
+    max I(W̃;Y) subject to I(X;Y) ≤ α, for 0 ≤ α ≤ I(X;W̃): beyond, Y = W̃ is allowed. Both curves are concave: a mixture
+    of two channels, with the choice published, tells and leaks the mean.
+
+    >>> from choral.describe.examples import noisy_copies
+    >>> [round(point.information, 3) for point in tradeoff(noisy_copies(1), leakage=[0, 0.1, 0.3])]
+    [0.0, 0.204, 0.581]
+    """
+    if model not in ("output", "full"):
+        raise ProblemError(f"model={model!r}.", 'Choose "output" (C_1) or "full" (C_2).')
+    if isinstance(leakage, str) or not isinstance(leakage, Iterable):
+        raise ProblemError(f"leakage is {leakage!r}.", "Give a list of budgets in bits.")
+    s = sufficient_statistic(joint, of, about)
+    most = s.joint.mutual_information([s.name], list(s.about))
+    budgets = list(leakage)
+    for alpha in budgets:
+        amount = float(exact(alpha, "leakage"))
+        if not 0 <= amount <= most + ROUNDING:
+            raise ProblemError(
+                f"A leakage of {alpha} bits.", f"Give 0 to I(X;W̃) = {most:.9f}: beyond it all may be told."
+            )
+    use = [s.name] if model == "output" else [s.name, *s.about]
+    group = "+".join(s.about)
+    points = []
+    for alpha in budgets:
+        d = disclose(s.joint, s.name, [s.about], use, leakage={group: alpha}, tol=tol, time_limit=time_limit)
+        told = d.leakage[d.problem.groups[0].name]
+        points.append(TradeoffPoint(float(alpha), d.information, d.upper_bound, told, d))
+        if progress is not None:
+            progress(points[-1])
+    return points
 
 
 @dataclass(frozen=True)

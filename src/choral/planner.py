@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from choral.errors import ProblemError
 from choral.problem.form import Form
+from choral.problem.kernel import Problem
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.sandwich import MOST_VALUES
 
@@ -58,6 +59,22 @@ def plan(form: Form, solver: str | None = None) -> Plan:
         f"up to {points:.2g} extreme points are too many to list, and lines for a target of {form.target_values} values "
         f"would need a grid in {form.target_values - 1} dimensions; the channel is a good one (made for {MOST_VALUES} "
         "groups of values, then mixed from extreme points found at random), the bound is pr:upper_bound",
+    )
+
+
+def plan_beyond(problem: Problem, form: Form, solver: str | None = None) -> Plan:
+    """The way to solve a problem with budgets or with further laws: by lines, whatever its size."""
+    if solver not in (None, "sandwich"):
+        raise ProblemError(f"solver='{solver}' with a budget or further laws.", "Leave it out: lines are used.")
+    asked = "budgets" if problem.budgets else "further laws"
+    if form.target_values <= 1:
+        return Plan("closed form", "the target has one value")
+    if form.target_values <= MOST_VALUES:
+        return Plan("sandwich", f"{asked}: lines below the entropy of a target of {form.target_values} values")
+    return Plan(
+        "coarse",
+        f"{asked}, and a target of {form.target_values} values: the channel is made for {MOST_VALUES} groups of values, "
+        "the bound is pr:upper_bound",
     )
 
 

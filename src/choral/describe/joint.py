@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -256,9 +257,16 @@ class Joint:
     def weights(self, names: Iterable[str]) -> dict[Cell, int]:
         """Integer weights of the marginal of these columns (over the same `total`), by index cells."""
         where = [self.position(name) for name in names]
+        if where == list(range(len(self.names))):
+            return dict(self.cells)
         sums: defaultdict[Cell, int] = defaultdict(int)
-        for cell, weight in self.cells.items():
-            sums[tuple(cell[i] for i in where)] += weight
+        if len(where) > 1:
+            part = itemgetter(*where)
+            for cell, weight in self.cells.items():
+                sums[part(cell)] += weight
+        else:
+            for cell, weight in self.cells.items():
+                sums[tuple(cell[i] for i in where)] += weight
         return dict(sorted(sums.items()))
 
     def marginal(self, names: str | Iterable[str]) -> Joint:

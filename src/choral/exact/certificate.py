@@ -19,7 +19,9 @@ from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.joint import Joint
 from choral.errors import ReleaseFileError, VerificationError
 from choral.exact import verifier
-from choral.exact.information import stated_bound, stated_information
+from choral.exact.information import stated_bound, stated_information, stated_leakage
+from choral.problem.budget import Budget
+from choral.problem.form import further_rows
 from choral.problem.kernel import Problem
 from choral.problem.solution import Bound, DeterminedBound, ExactChannel, GroupBound, Solution, VertexBound
 
@@ -30,7 +32,7 @@ VERSION = 1
 
 def release_document(law: Law, problem: Problem, solution: Solution, notes: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that a checker needs to recompute the claims of a solution, with its digest."""
-    document = {
+    document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "law": _law(law, problem),
@@ -45,6 +47,13 @@ def release_document(law: Law, problem: Problem, solution: Solution, notes: Mapp
         "bound": _bound(solution.bound, problem),
         "notes": dict(notes),
     }
+    if problem.budgets:
+        document["budgets"] = [None if b is None else {b.kind: hexadecimal([b.amount])[0]} for b in problem.budgets]
+        document["claims"]["leakage"] = [
+            None if b is None else stated_leakage(problem, g, solution.channel) for g, b in enumerate(problem.budgets)
+        ]
+    if problem.further:
+        document["also"] = [_law(other.joint, problem) for other in problem.further]
     return sealed(document)
 
 
@@ -107,6 +116,21 @@ def law_of(document: Mapping[str, Any]) -> Law:
         return Sensors(prior, channels, scores=law["scores"])
     cells = {tuple(entry[:-1]): int(entry[-1], 16) for entry in law["cells"]}
     return Joint(law["columns"], [[decode(v) for v in alphabet] for alphabet in law["alphabets"]], cells)
+
+
+def further_laws_of(document: Mapping[str, Any]) -> list[Law]:
+    """The further laws under which a document claims privacy."""
+    return [law_of({"law": law}) for law in document.get("also", [])]
+
+
+def budgets_of(document: Mapping[str, Any]) -> tuple[Budget | None, ...]:
+    """The budgets of a document, one per group, or nothing when all groups are private."""
+    found: list[Budget | None] = []
+    for listed in document.get("budgets", []):
+        found.append(None)
+        for kind, text in (listed or {}).items():
+            found[-1] = Budget(kind, _fraction(text))
+    return tuple(found)
 
 
 def channel_of(document: Mapping[str, Any], law: Law, problem: Problem) -> ExactChannel:
@@ -226,14 +250,15 @@ def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
         return proof
     if isinstance(bound, GroupBound):
         return {"kind": "group", "group": bound.group}
-    places = [[g, v] for g, group in enumerate(problem.groups) for v in range(len(group.values))]
+    places: list[list[Any]] = [[g, v] for g, group in enumerate(problem.groups) for v in range(len(group.values))]
+    places += [["also", *row.place] for row in further_rows(problem)]
     if isinstance(bound, DeterminedBound):
         return {
             "kind": "determined",
             "rows": [places[i] for i in bound.rows],
             "coefficients": [hexadecimal(row) for row in bound.coefficients],
         }
-    return {
+    proof = {
         "kind": "lines",
         "denominator": f"{bound.denominator:x}",
         "points": [[f"{x:x}" for x in point] for point in bound.points],
@@ -241,6 +266,9 @@ def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
         "rows": [places[i] for i in bound.rows],
         "multipliers": [hexadecimal(row) for row in bound.multipliers],
     }
+    if any(bound.prices):
+        proof["prices"] = hexadecimal(bound.prices)
+    return proof
 
 
 def hexadecimal(numbers: Sequence[Fraction]) -> list[str]:

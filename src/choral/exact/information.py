@@ -5,7 +5,7 @@ The verifier recomputes these with arithmetic of its own; nothing here is taken 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 import flint
@@ -14,6 +14,7 @@ from choral.exact.balls import KNOWN, exact_lower, exact_upper
 from choral.exact.balls import ball_of as _arb
 from choral.exact.balls import entropy_ball as _entropy
 from choral.exact.lines import lines_bound
+from choral.problem.budget import Budget
 from choral.problem.kernel import Problem
 from choral.problem.solution import Bound, DeterminedBound, ExactChannel, GroupBound, LinesBound, VertexBound
 
@@ -34,6 +35,42 @@ def stated_information(problem: Problem, channel: ExactChannel) -> str:
 def stated_bound(problem: Problem, bound: Bound) -> str:
     """The upper bound on I_s in bits that the proof gives, rounded up to fifteen decimals."""
     return _decimal(exact_upper(_bound(problem, bound)) - KNOWN, up=True)
+
+
+def stated_leakage(problem: Problem, group: int, channel: ExactChannel) -> str:
+    """I(Z;Y) in bits, rounded up to fifteen decimals, for a group that has a budget."""
+    both, _ = joint_with_group(problem, group, channel)
+    with flint.ctx.workprec(PRECISION):
+        found = leakage([Fraction(w, problem.total) for w in problem.groups[group].marginal], both)
+    return _decimal(exact_upper(found) - KNOWN, up=True)
+
+
+def leakage(marginal: Iterable[Fraction], both: Mapping[tuple[int, int], Fraction]) -> flint.arb:
+    """I(Z;Y) in bits, from p(z) and p(z, y), as a ball."""
+    codes: dict[int, Fraction] = {}
+    for (_, y), mass in both.items():
+        codes[y] = codes.get(y, Fraction(0)) + mass
+    return _entropy(marginal) + _entropy(codes.values()) - _entropy(both.values())
+
+
+def joint_with_group(
+    problem: Problem, group: int, channel: ExactChannel
+) -> tuple[dict[tuple[int, int], Fraction], list[Fraction]]:
+    """p(z, y) and p(y), exactly."""
+    variable = problem.groups[group]
+    sums: dict[tuple[int, int], dict[int, int]] = {}
+    for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
+        denominator, entries = channel.rows[s]
+        for y, n in entries:
+            parts = sums.setdefault((v, y), {})
+            parts[denominator] = parts.get(denominator, 0) + n * w
+    both = {
+        key: sum((Fraction(x, d * problem.total) for d, x in parts.items()), Fraction(0)) for key, parts in sums.items()
+    }
+    codes = [Fraction(0)] * channel.codes
+    for (_, y), mass in both.items():
+        codes[y] += mass
+    return both, codes
 
 
 def _information(problem: Problem, channel: ExactChannel) -> flint.arb:
@@ -119,7 +156,16 @@ def _group_bound(problem: Problem, bound: GroupBound) -> flint.arb:
         group = problem.groups[bound.group]
         h_group = _entropy(Fraction(w, total) for w in group.marginal)
         value -= h_target + h_group - _entropy(w / total for w in problem.with_target(group).values())
+        value += _allowed(problem.budget(bound.group))
     return value
+
+
+def _allowed(budget: Budget | None) -> flint.arb:
+    """I(Z;Y) is at most this, in bits, within a budget."""
+    if budget is None:
+        return flint.arb(0)
+    amount = _arb(budget.amount)
+    return amount if budget.kind == "leakage" else amount.log() / flint.arb(2).log()
 
 
 def _entropy_of_target(problem: Problem) -> flint.arb:

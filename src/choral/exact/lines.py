@@ -8,14 +8,16 @@ counts, and a line is passed over only when floats place it above the least one 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 import numpy as np
 
 from choral.exact.balls import exact_lower
-from choral.problem.form import centred_rows, incidence
-from choral.problem.kernel import Problem
+from choral.problem.budget import Budget
+from choral.problem.form import FurtherRow, further_rows, incidence
+from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import LinesBound, near_float
 
 BITS = 160
@@ -24,29 +26,82 @@ NEAR = 1e-9
 
 
 def lines_bound(problem: Problem, bound: LinesBound) -> Fraction:
-    """A lower bound on H(W|Y) for every private channel."""
+    """A lower bound on H(W|Y) for every channel that is private, or within its budgets."""
     lines = line_coefficients(bound)
-    nu = [[round(x * 2**BITS) for x in row] for row in bound.multipliers]
+    rows = [_Row.of(problem, i) for i in bound.rows]
+    nu = [[row.rounded(x) for row, x in zip(rows, listed, strict=True)] for listed in bound.multipliers]
+    constants = [sum(row.constant(n) for row, n in zip(rows, listed, strict=True)) for listed in nu]
+    near = _near_lines(problem, bound, lines, rows, constants)
     matrix = incidence(problem)
-    right = [matrix.right[i] for i in bound.rows]
-    constants = [sum(n * r for n, r in zip(row, right, strict=True)) // problem.total for row in nu]
-    near = _near_lines(problem, bound, lines)
     cells = problem.target.by_state(problem.size)
+    inside = [(i, matrix.rows[row.position]) for i, row in enumerate(rows) if row.further is None]
+    beyond = [(i, row.further) for i, row in enumerate(rows) if row.further is not None]
     total = 0
     for s, candidates in enumerate(near):
-        weight, scale = problem.weights[s], matrix.scale[s]
-        column = [matrix.rows[i][s] for i in bound.rows]
-        unit = weight // scale
+        weight = problem.weights[s]
+        column = [(i, row[s]) for i, row in inside if row[s]]
+        unit = weight // matrix.scale[s]
         best = None
         for line in candidates:
+            multipliers = nu[line]
             top = sum(lines[line][v] * w for v, w in cells[s])
-            top -= unit * sum(n * x for n, x in zip(nu[line], column, strict=True) if x)
+            top -= unit * sum(multipliers[i] * x for i, x in column)
+            for i, row in beyond:
+                top += -multipliers[i] * row.numerators[s] // row.divisor
             value = top // weight + constants[line]
             if best is None or value < best:
                 best = value
         assert best is not None
         total += best * weight // problem.total
-    return Fraction(total, 2**BITS)
+    return Fraction(total, 2**BITS) + _priced(problem, bound)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row that multipliers belong to: what a multiplier, in units of 2⁻ᴮ, adds to its line."""
+
+    position: int
+    mean: Fraction
+    budget: Budget | None
+    further: FurtherRow | None
+
+    @classmethod
+    def of(cls, problem: Problem, position: int) -> _Row:
+        matrix = incidence(problem)
+        if position >= len(matrix.rows):
+            return cls(position, Fraction(0), None, further_rows(problem)[position - len(matrix.rows)])
+        owner = [g for g, group in enumerate(problem.groups) for _ in group.values][position]
+        return cls(position, Fraction(matrix.right[position], problem.total), problem.budget(owner), None)
+
+    def rounded(self, multiplier: Fraction) -> int:
+        """Still a multiplier: up, where a price limits how small it may be."""
+        scaled = multiplier * 2**BITS
+        return int(math.ceil(scaled) if self.budget is not None else math.floor(scaled))
+
+    def constant(self, n: int) -> int:
+        """At most Σ_y p(y) n p(z | y) in the group's budget."""
+        if self.further is not None:
+            return 0
+        if self.budget is None:
+            return math.floor(n * self.mean)
+        if self.budget.kind == "leakage":
+            return 0
+        return math.floor(n * self.mean / self.budget.amount if n >= 0 else n * self.mean * self.budget.amount)
+
+
+def _priced(problem: Problem, bound: LinesBound) -> Fraction:
+    """Σ λ (H(Z) - α) over the groups with a leakage budget, from below."""
+    total = Fraction(0)
+    for g, price in enumerate(bound.prices):
+        budget = problem.budget(g)
+        if price and budget is not None:
+            with flint.ctx.workprec(BITS + 64):
+                entropy = flint.arb(0)
+                for weight in problem.groups[g].marginal:
+                    p = flint.arb(flint.fmpq(weight, problem.total))
+                    entropy -= p * p.log()
+                total += price * (exact_lower(entropy / flint.arb(2).log()) - budget.amount)
+    return total
 
 
 def line_coefficients(bound: LinesBound) -> list[list[int]]:
@@ -74,17 +129,36 @@ def _height(point: tuple[int, ...], denominator: int) -> int:
         return math.floor(exact_lower(scaled))
 
 
-def _near_lines(problem: Problem, bound: LinesBound, lines: list[list[int]]) -> list[list[int]]:
+def _near_lines(
+    problem: Problem, bound: LinesBound, lines: list[list[int]], rows: list[_Row], constants: list[int]
+) -> list[list[int]]:
     """For each state the lines among which its least one is."""
     coefficients = np.array([[x / 2**BITS for x in line] for line in lines])
     nu = np.array([[near_float(x) for x in row] for row in bound.multipliers]).reshape(len(lines), len(bound.rows))
+    fixed = np.array([near_float(Fraction(c, 2**BITS)) for c in constants])
     posterior = problem.posterior()
-    centred = centred_rows(problem, bound.rows)
-    size = np.abs(coefficients).max() + np.abs(nu).sum(axis=1).max(initial=0.0)
+    values_of_rows = _floats(problem, rows)
+    size = np.abs(coefficients).max() + np.abs(nu).sum(axis=1).max(initial=0.0) + np.abs(fixed).max()
+    size *= max(1.0, float(np.abs(values_of_rows).max(initial=0.0)))
     result: list[list[int]] = []
     for start in range(0, problem.size, 2048):
         part = slice(start, start + 2048)
-        values = posterior[:, part].T @ coefficients.T - centred[part] @ nu.T
+        values = posterior[:, part].T @ coefficients.T - values_of_rows[part] @ nu.T + fixed
         keep = values <= values.min(axis=1, keepdims=True) + NEAR * size
         result += [np.flatnonzero(row).tolist() for row in keep]
     return result
+
+
+def _floats(problem: Problem, rows: list[_Row]) -> Floats:
+    """What every row is at every state, before the constants are added: one row per state."""
+    matrix = incidence(problem)
+    columns = []
+    for row in rows:
+        if row.further is None:
+            columns.append([x / c for x, c in zip(matrix.rows[row.position], matrix.scale, strict=True)])
+        else:
+            further = row.further
+            columns.append(
+                [x / (w * further.divisor) for x, w in zip(further.numerators, problem.weights, strict=True)]
+            )
+    return np.array(columns, dtype=np.float64).reshape(len(rows), problem.size).T

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from choral.errors import SolverError
-from choral.problem.form import incidence
+from choral.problem.form import equations
 from choral.problem.kernel import Floats, Index, Problem
 from choral.problem.solution import ExactChannel, Row
 
@@ -75,16 +75,11 @@ class _Equations:
 
     @classmethod
     def of(cls, problem: Problem) -> _Equations:
-        matrix = incidence(problem)
-        chosen = matrix.independent_of_sum()
-        unit = [w // c for w, c in zip(problem.weights, matrix.scale, strict=True)]
-        rows = []
-        for i in chosen:
-            joint = [x * u for x, u in zip(matrix.rows[i], unit, strict=True)]  # total · p(s, z)
-            right = matrix.right[i]
-            rows.append([problem.total * x - right * w for x, w in zip(joint, problem.weights, strict=True)])
-        square = problem.total**2
-        floats = np.array([[x / square for x in row] for row in rows]).reshape(len(rows), problem.size)
+        rows = equations(problem).integers
+        floats = np.zeros((len(rows), problem.size))
+        for i, row in enumerate(rows):
+            largest = max(map(abs, row)) if not problem.plain else problem.total**2
+            floats[i] = [x / largest for x in row]
         return cls(flint.fmpz_mat(len(rows), problem.size, [x for row in rows for x in row]), floats)
 
     def residuals(self, grid: Index) -> list[list[int]]:

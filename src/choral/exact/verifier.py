@@ -9,7 +9,9 @@ code and no constant with the solvers. It reads the law and the channel as integ
 1. the file is whole: its digest fits its content;
 2. the law: non-negative integer weights over named columns;
 3. the channel: non-negative integers, and for every state s the masses p(s, y) sum to its prior;
-4. privacy: for every protected group Z, p(z, y) = p(z) · p(y) for every value z and every code y, in integers;
+4. privacy: for every protected group Z, p(z, y) = p(z) · p(y) for every value z and every code y, in integers; or, where
+   the file gives a group a budget instead, that the budget is kept: ratios in integers, bits in interval arithmetic;
+   and the same under every further law that the file lists;
 5. the information I(W;Y), in interval arithmetic, is what is stated;
 6. the upper bound, recomputed from what proves it, is what is stated.
 
@@ -559,7 +561,7 @@ class Channel:
         entries = sum(len(row) - 1 for row in rows if isinstance(row, list))
         need(self.codes <= entries, "channel", f"it claims {self.codes} codes, more than it lists entries")
         need(len(states) == len(rows), "channel", "it does not list one row per state")
-        self.rows = {}
+        self.rows, self.given = {}, {}
         for state, row in zip(states, rows):
             key = tuple(state) if isinstance(state, list) and all(type(i) is int for i in state) else None
             need(key in prior, "channel", f"the state {state} has no probability under the law")
@@ -585,15 +587,31 @@ class Channel:
                 raise ClaimFailed("prior", reason)
             shared = gcd(prior[key], denominator)
             self.rows[key] = prior[key] // shared, denominator // shared, entries
+            self.given[key] = denominator, entries
         missing = next((key for key in prior if key not in self.rows), None)
         need(missing is None, "channel", f"the state {list(missing or ())} is missing")
+        self.weigh(prior)
+        for y, total in enumerate(self.mass):
+            need(total > 0, "channel", f"code {y} is never used")
+        need(sum(self.mass) == sum(prior.values()), "prior", "the codes do not sum to the prior")
+
+    def weigh(self, prior):
+        """The mass of every code under a prior, in units of its law."""
         self.mass = [Fraction(0)] * self.codes
         [sums] = self.sums([{key: {(): (1, 1)} for key in prior}])
         for y, total in sums[()].items():
             self.mass[y] = total
-        for y, total in enumerate(self.mass):
-            need(total > 0, "channel", f"code {y} is never used")
-        need(sum(self.mass) == sum(prior.values()), "prior", "the codes do not sum to the prior")
+
+    def under(self, prior):
+        """The same channel with another prior on its states."""
+        other = object.__new__(Channel)
+        other.codes, other.given, other.rows = self.codes, self.given, {}
+        for key, weight in prior.items():
+            denominator, entries = self.given[key]
+            shared = gcd(weight, denominator)
+            other.rows[key] = weight // shared, denominator // shared, entries
+        other.weigh(prior)
+        return other
 
     def sums(self, groups):
         """For each group {z: {y: mass}} in units of the law; group[state] = {z: (p, q)} says P(z | state) = p/q. Exact.
@@ -643,6 +661,92 @@ def independence(law, group, channel, found):
                 )
 
 
+def within_ratio(law, group, channel, found, most):
+    """A ratio budget: p(z)/ρ ≤ p(z|y) ≤ ρ p(z) for every z and y, as inequalities between integers."""
+    for z, weight in law.weights(group).items():
+        for y, mass in enumerate(channel.mass):
+            here, even = found[z].get(y, 0) * law.total, weight * mass
+            need(
+                here <= most * even and even <= most * here,
+                f"ratio of {'+'.join(group)}",
+                f"the value {list(z)} becomes {float(here / even):.9g} times as likely given code {y}; "
+                f"the budget is {float(most):.9g}",
+            )
+
+
+def leakage(law, group, channel, found):
+    """I(Z;Y) as an interval."""
+    both = entropy(interval(mass / law.total) for row in found.values() for mass in row.values())
+    values = entropy(interval(Fraction(w, law.total)) for w in law.weights(group).values())
+    codes = entropy(interval(mass / law.total) for mass in channel.mass)
+    return subtract(add(values, codes), both)
+
+
+def check_groups(law, used, groups, budgets, channel, prior, stated, say):
+    """Privacy of every group, or that its budget is kept; where there is a budget, the leakage is as stated."""
+    by_group = channel.sums([shares_of(law, used, group, prior) for group in groups])
+    for position, (group, budget, found) in enumerate(zip(groups, budgets, by_group)):
+        name = "+".join(group)
+        if budget is None:
+            independence(law, group, channel, found)
+            say(f"holds        {name} is independent of the code, exactly ({channel.codes} codes)")
+            continue
+        kind, amount = budget
+        if kind == "ratio":
+            within_ratio(law, group, channel, found, amount)
+        told = leakage(law, group, channel, found)
+        if stated is not None:
+            compare_bound(told, stated[position], f"leakage of {name}")
+        if kind == "leakage":
+            need(
+                told[1] <= interval(amount)[0],
+                f"leakage of {name}",
+                f"{told[1]:.18f} bits are told, and the budget is {float(amount):.18f}",
+            )
+        say(f"holds        {name} stays {words_for(budget)}: {told[1]:.15f} bits are told")
+
+
+def words_for(budget):
+    """A budget for people to read."""
+    kind, amount = budget
+    return f"within {float(amount):.9g} bits" if kind == "leakage" else f"within a factor of {float(amount):.9g}"
+
+
+def check_further(document, law, used, groups, channel, say):
+    """Privacy of every group under every further law q, and q(y) = p(y): then every mixture of the laws is private.
+
+    Returns for each law its table and prior. A further law has the columns that matter, with the alphabets of the first.
+    """
+    listed = document.get("also", [])
+    need(isinstance(listed, list), "further laws", "they are not a list")
+    laws = []
+    for number, given in enumerate(listed, start=1):
+        claim = f"further law {number}"
+        need(
+            isinstance(law, Table) and isinstance(given, dict) and given.get("kind") == "table", claim, "it is no table"
+        )
+        other = Table(given, groups)
+        for name, alphabet in zip(other.columns, other.alphabets):
+            need(name in law.columns, claim, f"{name!r} is no column of the law")
+            same = alphabet == law.alphabets[law.columns.index(name)]
+            need(same, claim, f"its alphabet of {name} is not that of the law")
+        needed = {*used, *(name for group in groups for name in group)}
+        need(needed <= set(other.columns), claim, "it lacks a column that is used or protected")
+        prior = other.weights(used)
+        for state in prior:
+            need(state in channel.given, claim, f"its state {list(state)} has no probability under the law")
+        moved = channel.under(prior)
+        for y, mass in enumerate(moved.mass):
+            even = mass * law.total == channel.mass[y] * other.total
+            need(even, claim, f"code {y} is not as likely as under the law, so it tells which law holds")
+        by_group = moved.sums([shares_of(other, used, group, prior) for group in groups])
+        for group, found in zip(groups, by_group):
+            independence(other, group, moved, found)
+        say(f"holds        the same under further law {number}, and no code tells which law holds")
+        laws.append((other, prior))
+    return laws
+
+
 def information(law, used, target, channel, prior):
     """I(W;Y) = H(W) - H(W,Y) + H(Y), as an interval."""
     low, terms = {}, {}
@@ -672,11 +776,11 @@ def compare_information(found, stated):
     need(UP.subtract(high, stated) < 2 * STATED, "information", f"{stated:f} is stated but {low:.18f} is disclosed")
 
 
-def compare_bound(found, stated):
-    """The stated bound must be the recomputed one, rounded up to fifteen decimals."""
-    low, high = certain(found, "upper bound")
-    need(UP.add(stated, CERTAIN) >= high, "upper bound", f"{stated:f} is stated but its proof gives only {high:.18f}")
-    need(UP.subtract(stated, low) < 2 * STATED, "upper bound", f"{stated:f} is stated but its proof gives {high:.18f}")
+def compare_bound(found, stated, claim="upper bound"):
+    """The stated number must be the recomputed one, rounded up to fifteen decimals."""
+    low, high = certain(found, claim)
+    need(UP.add(stated, CERTAIN) >= high, claim, f"{stated:f} is stated but recomputing gives {high:.18f}")
+    need(UP.subtract(stated, low) < 2 * STATED, claim, f"{stated:f} is stated but recomputing gives {high:.18f}")
 
 
 def certain(found, claim):
@@ -690,11 +794,12 @@ def certain(found, claim):
 # ---- what proves an upper bound -------------------------------------------------------------------------------
 
 
-def bound_from_group(law, used, target, groups, prior, proof):
+def bound_from_group(law, used, target, groups, budgets, prior, proof):
     """I(W;Y) ≤ I(W;S) - I(W;Z): a code independent of Z says nothing that Z says (pr:upper_bound).
 
     It needs Z to be independent of W given the state S: a function of S, or samples given their type. Then, for a code
-    drawn from S and independent of Z, I(W;Y) ≤ I(W,Z;Y) = I(W;Y|Z) ≤ I(W;S|Z) = I(W;S) - I(W;Z).
+    drawn from S, I(W;Y) ≤ I(W,Z;Y) = I(Z;Y) + I(W;Y|Z) ≤ I(Z;Y) + I(W;S|Z), and I(W;S|Z) = I(W;S) - I(W;Z). I(Z;Y) is
+    zero, or at most what the budget of Z allows: its bits, or the logarithm of its ratio.
     """
     whole_law = entropy(
         interval(Fraction(w, law.total)) for row in law.seen_from(used, target).values() for w in row.values()
@@ -716,6 +821,9 @@ def bound_from_group(law, used, target, groups, prior, proof):
     h_both = entropy(interval(Fraction(w, law.total)) for w in both.values())
     h_group = entropy(interval(Fraction(w, law.total)) for w in law.weights(group).values())
     told = subtract(add(entropy_of_target(law, target), h_group), h_both)
+    if budgets[position] is not None:
+        kind, amount = budgets[position]
+        found = add(found, interval(amount) if kind == "leakage" else log2(interval(amount)))
     return subtract(found, told)
 
 
@@ -1003,11 +1111,12 @@ def orbits(law, used, swaps):
     return orbit
 
 
-def bound_when_determined(law, used, target, groups, prior, proof):
+def bound_when_determined(law, used, target, groups, budgets, prior, proof):
     """Zero, because P(w | s) = Σ_i c_wi P(z_i | s) for every state: then P(w | y) = Σ_i c_wi p(z_i) for every code."""
     claim = "upper bound"
     kinds = [sorted(law.weights(group)) for group in groups]
     places = places_of(proof, kinds)
+    need(all(budgets[g] is None for g, _ in places), claim, "it rests on a group that is not independent of the code")
     listed = proof.get("coefficients")
     values = sorted(law.weights(target))
     need(isinstance(listed, list) and len(listed) == len(values), claim, "it lacks coefficients")
@@ -1027,6 +1136,8 @@ def places_of(proof, kinds):
     rows, places = proof.get("rows"), []
     need(isinstance(rows, list), "upper bound", "it names no rows")
     for row in rows:
+        if isinstance(row, list) and row[:1] == ["also"]:
+            continue
         good = isinstance(row, list) and len(row) == 2 and all(type(x) is int for x in row)
         need(good and 0 <= row[0] < len(kinds) and 0 <= row[1] < len(kinds[row[0]]), "upper bound", f"bad row {row}")
         places.append((row[0], kinds[row[0]][row[1]]))
@@ -1034,19 +1145,76 @@ def places_of(proof, kinds):
     return places
 
 
-def bound_from_lines(law, used, target, groups, prior, proof):
+def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
     """H(W|Y) ≥ Σ_s p(s) min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))] for any multipliers ν.
 
     Cells (simplices) cover the probability simplex over the values of W (`check_cover`). Line l passes below the entropy
     at the vertices of cell l, so below it on the whole cell, by concavity; the least of all lines is therefore below the
     entropy everywhere: H(W|Y) ≥ Σ_y p(y) min_l line_l(p(w|y)). For each y, the line that attains the minimum is
     linear in p(s|y), and Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy; so replacing it state by state by the least of the
-    lines less their multipliers can only lower the sum. ∎
+    lines less their multipliers can only lower the sum. ∎ The equations of a further law, `FurtherRow`, do the same.
+
+    *A ratio budget ρ*: Σ_s p(s|y) ν P(z|s) = ν p(z|y) is at least ν p(z)/ρ where ν ≥ 0 and ν p(z) ρ where ν < 0; that takes
+    the place of ν p(z). *A leakage budget α with a price λ > 0*: if Σ_z 2^(-ν_lz/λ) ≤ 1 then Σ_z ν_lz p(z|y) ≥ λ H(Z|y), by
+    Gibbs' inequality, and Σ_y p(y) H(Z|y) ≥ H(Z) - α; so nothing takes the place of ν p(z), and λ (H(Z) - α) is added.
 
     In units of 2^-BITS: heights are rounded down, so are lines; multipliers are rounded to such units, which leaves them
-    multipliers; the rest is integers, rounded down.
+    multipliers (up, where a price limits how small they are); the rest is integers, rounded down.
     """
+    claim = "upper bound"
     values = sorted(law.weights(target))
+    lines = lines_of(proof, len(values))
+    kinds = [sorted(law.weights(group)) for group in groups]
+    places, beyond, columns = rows_of(proof, kinds, further, law, groups, used, prior)
+    prices = prices_of(proof, budgets)
+    nu = multipliers_of(proof, len(lines), columns, [len(kind) for kind in kinds], places, budgets, prices)
+    marginals = [law.weights(group) for group in groups]
+    constants = []
+    for row in nu:
+        total = Fraction(0)
+        for i, (g, z) in places:
+            share = Fraction(marginals[g][z], law.total)
+            if budgets[g] is None:
+                total += row[i] * share
+            elif budgets[g][0] == "ratio":
+                total += row[i] * share / budgets[g][1] if row[i] >= 0 else row[i] * share * budgets[g][1]
+        constants.append(total.numerator // total.denominator)
+    # What each state adds: for every line, coefficients for W and minus multipliers for the groups, times weights.
+    to_target = law.seen_from(used, target)
+    to_groups = [law.seen_from(used, group) for group in groups]
+    number = {value: k for k, value in enumerate(values)}
+    by_group = [[] for _ in groups]
+    for i, (g, z) in places:
+        by_group[g].append((i, z))
+    total = 0
+    for state, weight in prior.items():
+        law_of_w = [(number[w], x) for w, x in to_target[state].items()]
+        pull = [(i, seen[state][z]) for seen, inside in zip(to_groups, by_group) for i, z in inside if z in seen[state]]
+        least = None
+        for line, row, constant in zip(lines, nu, constants):
+            top = 0
+            for k, x in law_of_w:
+                top += line[k] * x
+            for i, x in pull:
+                top -= row[i] * x
+            for i, further_row in beyond:
+                top += -row[i] * further_row.numerators[state] // further_row.divisor
+            value = top // weight + constant
+            if least is None or value < least:
+                least = value
+        total += least * weight // law.total
+    bottom = interval(Fraction(total - len(prior), 1 << BITS))
+    for g, price in enumerate(prices):
+        if price:
+            free = entropy(interval(Fraction(w, law.total)) for w in marginals[g].values())
+            spare = Fraction(DOWN.subtract(free[0], interval(budgets[g][1])[1]))
+            bottom = add(bottom, interval(price * spare))
+    need(bottom[0].is_finite(), claim, "its numbers are too large")
+    return subtract(entropy_of_target(law, target), bottom)
+
+
+def lines_of(proof, size):
+    """The lines below the entropy: one for each of the cells, which must tile the simplex over so many values."""
     denominator = whole(proof.get("denominator"), "upper bound")
     need(denominator > 0, "upper bound", "the denominator of its points is zero")
     points, cells = proof.get("points"), proof.get("cells")
@@ -1063,44 +1231,103 @@ def bound_from_lines(law, used, target, groups, prior, proof):
     for cell in cells:
         good = isinstance(cell, list) and all(type(i) is int and 0 <= i < len(points) for i in cell)
         need(good, "upper bound", "a cell names a point that is not there")
-    check_cover([[points[i] for i in cell] for cell in cells], len(values), denominator)
+    check_cover([[points[i] for i in cell] for cell in cells], size, denominator)
     heights = [height(point, denominator) for point in points]
-    lines = [line_through([points[i] for i in cell], [heights[i] * denominator for i in cell]) for cell in cells]
-    kinds = [sorted(law.weights(group)) for group in groups]
-    places, listed = places_of(proof, kinds), proof.get("multipliers")
+    return [line_through([points[i] for i in cell], [heights[i] * denominator for i in cell]) for cell in cells]
+
+
+class FurtherRow:
+    """An equation of a further law q on private channels: Σ_s p(s|y) value(s) = 0, value(s) = numerator / (w_s · divisor).
+
+    For a group and a value z: value(s) = (q(s)/p(s)) (Q(z|s) - q(z)), for q(z, y) = q(z) q(y). Without a group:
+    value(s) = q(s)/p(s) - 1, for q(y) = p(y).
+    """
+
+    def __init__(self, law, prior, other, weights, seen=None, z=None):
+        n, m = law.total, other.total
+        self.numerators = {}
+        if seen is None:
+            self.divisor = m
+            for state, w in prior.items():
+                self.numerators[state] = n * weights.get(state, 0) - m * w
+            return
+        self.divisor = m * m
+        share = sum(row.get(z, 0) for row in seen.values())
+        for state in prior:
+            both = seen[state].get(z, 0) if state in seen else 0
+            self.numerators[state] = n * (m * both - weights.get(state, 0) * share)
+
+
+def rows_of(proof, kinds, further, law, groups, used, prior):
+    """Which multiplier belongs to which (group, value) of the law, or equation of a further law; and how many there are."""
+    known = iter(places_of(proof, kinds))
+    places, beyond, seen = [], [], set()
+    for i, row in enumerate(proof["rows"]):
+        if row[:1] != ["also"]:
+            places.append((i, next(known)))
+            continue
+        good = len(row) in (2, 4) and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(further)
+        need(good and tuple(row) not in seen, "upper bound", f"bad row {ascii(row)[:60]}")
+        seen.add(tuple(row))
+        other, weights = further[row[1]]
+        if len(row) == 2:
+            beyond.append((i, FurtherRow(law, prior, other, weights)))
+            continue
+        g, v = row[2:]
+        need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), "upper bound", f"bad row {ascii(row)[:60]}")
+        beyond.append((i, FurtherRow(law, prior, other, weights, other.seen_from(used, groups[g]), kinds[g][v])))
+    return places, beyond, len(proof["rows"])
+
+
+def prices_of(proof, budgets):
+    """What a bit of leakage is worth, for every group: zero unless the group has a leakage budget."""
+    listed = proof.get("prices")
+    if listed is None:
+        return [Fraction(0)] * len(budgets)
+    need(isinstance(listed, list) and len(listed) == len(budgets), "upper bound", "it lacks prices")
+    prices = [rational(text, "upper bound") for text in listed]
+    for price, budget in zip(prices, budgets):
+        good = price == 0 or (price > 0 and budget is not None and budget[0] == "leakage")
+        need(good, "upper bound", "a price is negative, or belongs to a group without a leakage budget")
+    return prices
+
+
+def two_to(x):
+    """An upper bound on 2ˣ, and 2 for anything above 1."""
+    if x > 1:
+        return Decimal(2)
+    if x < -1000:
+        return Decimal("1E-300")
+    exponent = UP.multiply(interval(x)[1], LN2[0 if x < 0 else 1])
+    return UP.next_plus(UP.exp(exponent))
+
+
+def multipliers_of(proof, lines, size, sizes, places, budgets, prices):
+    """The multipliers, one list per line, in units of 2^-BITS; those of a leakage budget meet Σ_z 2^(-ν_z/λ) ≤ 1."""
+    listed = proof.get("multipliers")
     need(isinstance(listed, list), "upper bound", "it lacks multipliers")
-    need(len(listed) == len(cells), "upper bound", "it lacks multipliers for a line")
+    need(len(listed) == lines, "upper bound", "it lacks multipliers for a line")
+    priced = {i: g for i, (g, _) in places if budgets[g] is not None and budgets[g][0] == "leakage"}
     nu = []
     for row in listed:
-        need(isinstance(row, list) and len(row) == len(places), "upper bound", "it lacks multipliers for a row")
+        need(isinstance(row, list) and len(row) == size, "upper bound", "it lacks multipliers for a row")
         numbers = [rational(text, "upper bound") for text in row]
-        nu.append([(x.numerator << BITS) // x.denominator for x in numbers])
-    marginals = [law.weights(group) for group in groups]
-    constants = [sum(n * marginals[g][z] for n, (g, z) in zip(row, places)) // law.total for row in nu]
-    # What each state adds: for every line, coefficients for W and minus multipliers for the groups, times weights.
-    to_target = law.seen_from(used, target)
-    to_groups = [law.seen_from(used, group) for group in groups]
-    number = {value: k for k, value in enumerate(values)}
-    by_group = [[] for _ in groups]
-    for i, (g, z) in enumerate(places):
-        by_group[g].append((i, z))
-    total = 0
-    for state, weight in prior.items():
-        law_of_w = [(number[w], x) for w, x in to_target[state].items()]
-        pull = [(i, seen[state][z]) for seen, inside in zip(to_groups, by_group) for i, z in inside if z in seen[state]]
-        least = None
-        for line, row, constant in zip(lines, nu, constants):
-            top = 0
-            for k, x in law_of_w:
-                top += line[k] * x
-            for i, x in pull:
-                top -= row[i] * x
-            value = top // weight + constant
-            if least is None or value < least:
-                least = value
-        total += least * weight // law.total
-    bottom = Fraction(total - len(prior), 1 << BITS)
-    return subtract(entropy_of_target(law, target), interval(bottom))
+        for g, price in enumerate(prices):
+            mine = [numbers[i] for i, h in priced.items() if h == g]
+            if price == 0:
+                need(not any(mine), "upper bound", "a group without a price has a multiplier")
+                continue
+            total = Decimal(sizes[g] - len(mine))  # a value without a multiplier has the multiplier 0, and 2^0 = 1
+            for x in mine:
+                total = UP.add(total, two_to(-x / price))
+            need(total <= 1, "upper bound", "multipliers are too small for their price")
+        nu.append(
+            [
+                -((-x.numerator << BITS) // x.denominator) if i in priced else (x.numerator << BITS) // x.denominator
+                for i, x in enumerate(numbers)
+            ]
+        )
+    return nu
 
 
 def height(point, denominator):
@@ -1319,51 +1546,83 @@ def claims_of(document):
         seen.add(frozenset(group))
     claims = document.get("claims")
     need(isinstance(claims, dict), "claims", "there are none")
-    numbers = []
-    for key in ("information", "upper_bound"):
-        text = claims.get(key)
-        plain = isinstance(text, str) and len(text) < 40 and text.replace(".", "", 1).isdecimal() and text.isascii()
-        need(plain, key, f"{text!r} is not a decimal number")
-        numbers.append(Decimal(text))
-    return law, used, target, groups, *numbers
+    numbers = [decimal(claims.get(key), key) for key in ("information", "upper_bound")]
+    return law, used, target, groups, budgets_of(document, groups), *numbers
 
 
-def describe(law, used, target, groups, stated_information, stated_bound):
+def decimal(text, claim):
+    """A non-negative decimal number."""
+    plain = isinstance(text, str) and len(text) < 40 and text.replace(".", "", 1).isdecimal() and text.isascii()
+    need(plain, claim, f"{text!r} is not a decimal number")
+    return Decimal(text)
+
+
+def budgets_of(document, groups):
+    """For every group None (it is private), or ("leakage", bits) or ("ratio", factor)."""
+    listed = document.get("budgets")
+    if listed is None:
+        return [None] * len(groups)
+    claim, budgets = "budgets", []
+    need(isinstance(listed, list) and len(listed) == len(groups), claim, "they are not one per group")
+    for budget in listed:
+        if budget is None:
+            budgets.append(None)
+            continue
+        good = isinstance(budget, dict) and len(budget) == 1 and set(budget) <= {"leakage", "ratio"}
+        need(good, claim, f"{ascii(budget)[:60]} is no budget")
+        [(kind, text)] = budget.items()
+        amount = rational(text, claim)
+        need(amount > 0 if kind == "leakage" else amount > 1, claim, f"{kind} {ascii(text)[:60]} is no budget")
+        budgets.append((kind, amount))
+    need(not document.get("also"), claim, "they are not defined together with further laws")
+    return budgets
+
+
+def leakages_of(document, budgets):
+    """What the file says that groups with a budget leak."""
+    listed = document["claims"].get("leakage", [None] * len(budgets))
+    need(isinstance(listed, list) and len(listed) == len(budgets), "leakage", "it is not stated for every group")
+    for text, budget in zip(listed, budgets):
+        need((text is None) == (budget is None), "leakage", "it is stated exactly for groups with a budget")
+    return [None if text is None else decimal(text, "leakage") for text in listed]
+
+
+def describe(law, used, target, groups, budgets, stated_information, stated_bound):
     """Lines that say what is claimed."""
+    rivals = "channel within these budgets" if any(budgets) else "private channel"
+    named = ["+".join(g) + (f" ({words_for(b)})" if b else "") for g, b in zip(groups, budgets)]
     return [
         "law          " + "\n             ".join(law.describe()),
         f"reveals      {'+'.join(target)}",
         f"looks at     {', '.join(used)}",
-        f"protects     {', '.join('+'.join(group) for group in groups)}"
+        f"protects     {', '.join(named)}"
         f"   ({len(groups)} group{'s' if len(groups) > 1 else ''}; nothing else is protected)",
         f"information  {stated_information:f} bits are disclosed",
-        f"bound        {stated_bound:f} bits: no private channel can do better",
+        f"bound        {stated_bound:f} bits: no {rivals} can do better",
     ]
 
 
 def check_privacy(document):
     """Check the channel of a document and its privacy, and nothing else."""
-    law, used, _, groups, _, _ = claims_of(document)
+    law, used, _, groups, budgets, _, _ = claims_of(document)
     prior = law.weights(used)
     channel = Channel(document, prior)
-    by_group = channel.sums([shares_of(law, used, group, prior) for group in groups])
-    for group, found in zip(groups, by_group):
-        independence(law, group, channel, found)
+    check_groups(law, used, groups, budgets, channel, prior, None, lambda line: None)
+    check_further(document, law, used, groups, channel, lambda line: None)
 
 
 def verify(text, say=lambda line: None):
     """Check the text of a release file. Returns what was found; raises `ClaimFailed` at the first false claim."""
     document = read(text)
-    law, used, target, groups, stated_information, stated_bound = claims_of(document)
-    for line in describe(law, used, target, groups, stated_information, stated_bound):
+    law, used, target, groups, budgets, stated_information, stated_bound = claims_of(document)
+    for line in describe(law, used, target, groups, budgets, stated_information, stated_bound):
         say(line)
     prior = law.weights(used)
     channel = Channel(document, prior)
     say("holds        every weight is a non-negative integer, and the codes of each state sum to its prior")
-    by_group = channel.sums([shares_of(law, used, group, prior) for group in groups])
-    for group, found in zip(groups, by_group):
-        independence(law, group, channel, found)
-        say(f"holds        {'+'.join(group)} is independent of the code, exactly ({channel.codes} codes)")
+    stated_leakage = leakages_of(document, budgets)
+    check_groups(law, used, groups, budgets, channel, prior, stated_leakage, say)
+    further = check_further(document, law, used, groups, channel, say)
     found = information(law, used, target, channel, prior)
     compare_information(found, stated_information)
     say("holds        the information, in interval arithmetic")
@@ -1371,15 +1630,16 @@ def verify(text, say=lambda line: None):
     need(isinstance(proof, dict), "upper bound", "no proof is given")
     kind = proof.get("kind")
     if kind == "group":
-        bound = bound_from_group(law, used, target, groups, prior, proof)
+        bound = bound_from_group(law, used, target, groups, budgets, prior, proof)
         how = "from the law alone (pr:upper_bound)"
     elif kind == "determined":
-        bound = bound_when_determined(law, used, target, groups, prior, proof)
+        bound = bound_when_determined(law, used, target, groups, budgets, prior, proof)
         how = "since the protected values determine all that could be told"
     elif kind == "lines":
-        bound = bound_from_lines(law, used, target, groups, prior, proof)
+        bound = bound_from_lines(law, used, target, groups, budgets, further, prior, proof)
         how = "from its lines and multipliers"
     elif kind == "extreme points":
+        need(not any(budgets), "upper bound", "extreme points prove nothing where a group has a budget")
         states = [tuple(state) for state in document["channel"]["states"]]
         bound = bound_from_extreme_points(law, used, target, groups, prior, proof, states)
         how = "by enumerating all extreme points again"
@@ -1393,6 +1653,9 @@ def verify(text, say=lambda line: None):
         "reveal": target,
         "use": used,
         "protect": groups,
+        "budgets": [None if b is None else {b[0]: str(b[1])} for b in budgets],
+        "leakage": [None if x is None else f"{x:f}" for x in stated_leakage],
+        "further_laws": len(further),
         "information": f"{stated_information:f}",
         "upper_bound": f"{stated_bound:f}",
         "codes": channel.codes,

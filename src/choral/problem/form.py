@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 
 import flint
 import numpy as np
@@ -14,6 +15,8 @@ from choral.problem.kernel import Floats, Problem, Variable
 
 Row = tuple[int, ...]
 PRIME = 2**61 - 1
+SOME_STATES = 2000
+SCATTER = 2654435761
 
 
 @dataclass(frozen=True)
@@ -112,12 +115,99 @@ def centred_rows(problem: Problem, rows: tuple[int, ...]) -> Floats:
     return np.array(columns, dtype=np.float64).reshape(len(rows), problem.size).T
 
 
+@dataclass(frozen=True)
+class FurtherRow:
+    """An equation of a further law q: Σ_s p(s) value(s) p(y | s) = 0 with value(s) = numerators[s] / (w_s · divisor).
+
+    For a group and a value z it says q(z, y) = q(z) q(y): value(s) = (q(s)/p(s)) (Q(z | s) - q(z)). One row more per law says
+    q(y) = p(y), value(s) = q(s)/p(s) - 1: then the code does not tell which law holds, and every mixture of the laws is
+    private: Σ_i c_i q_i(z, y) = Σ_i c_i q_i(z) p(y).
+    """
+
+    place: tuple[int, ...]
+    numerators: tuple[int, ...]
+    divisor: int
+
+
+@lru_cache(maxsize=4)
+def further_rows(problem: Problem) -> tuple[FurtherRow, ...]:
+    """The equations of all further laws; `place` is (law, group, value), or (law,) for the row of masses."""
+    rows = []
+    for k, law in enumerate(problem.further):
+        total, square = law.total, law.total**2
+        for g, group in enumerate(problem.groups):
+            marginal = law.marginal(g)
+            for v in range(len(group.values)):
+                numerators = [-w * marginal.get(v, 0) for w in law.weights]
+                for s, value, w in law.groups[g]:
+                    if value == v:
+                        numerators[s] += total * w
+                rows.append(FurtherRow((k, g, v), tuple(problem.total * x for x in numerators), square))
+        masses = [problem.total * q - total * w for q, w in zip(law.weights, problem.weights, strict=True)]
+        rows.append(FurtherRow((k,), tuple(masses), total))
+    return tuple(rows)
+
+
+@dataclass(frozen=True)
+class Equations:
+    """What privacy asks of a channel, as independent equations Σ_s integers[i][s] · p(y | s) = 0 for every code y.
+
+    `rows[i]` is a position among the rows of P, followed by the further rows.
+    """
+
+    rows: tuple[int, ...]
+    integers: tuple[Row, ...]
+
+
+@lru_cache(maxsize=4)
+def equations(problem: Problem) -> Equations:
+    """Independent equations that say all of the privacy that is exact: of groups without a budget, and of further laws."""
+    matrix = incidence(problem)
+    unit = [w // c for w, c in zip(problem.weights, matrix.scale, strict=True)]
+
+    def centred(i: int) -> Row:
+        joint = (x * u for x, u in zip(matrix.rows[i], unit, strict=True))
+        right = matrix.right[i]
+        return tuple(problem.total * x - right * w for x, w in zip(joint, problem.weights, strict=True))
+
+    if problem.plain:
+        chosen = tuple(matrix.independent_of_sum())
+        return Equations(chosen, tuple(map(centred, chosen)))
+    owner = [g for g, group in enumerate(problem.groups) for _ in group.values]
+    listed = [(i, centred(i)) for i, g in enumerate(owner) if problem.budget(g) is None]
+    listed += [(len(owner) + i, row.numerators) for i, row in enumerate(further_rows(problem))]
+    kept = _independent([row for _, row in listed], len(listed)) if listed else []
+    return Equations(tuple(listed[i][0] for i in kept), tuple(listed[i][1] for i in kept))
+
+
+def constraints(problem: Problem) -> tuple[tuple[int, ...], Floats]:
+    """The rows of `equations`, and for each state what they are there: Σ_s p(s, y) M_s = 0 for every code. In floats."""
+    if problem.plain:
+        rows = tuple(incidence(problem).independent_of_sum())
+        return rows, centred_rows(problem, rows)
+    found = equations(problem)
+    known = len(incidence(problem).rows)
+    columns = [centred_rows(problem, tuple(i for i in found.rows if i < known))]
+    for i in found.rows:
+        if i >= known:
+            row = further_rows(problem)[i - known]
+            values = [x / (w * row.divisor) for x, w in zip(row.numerators, problem.weights, strict=True)]
+            columns.append(np.array(values, dtype=np.float64)[:, None])
+    return found.rows, np.hstack(columns)
+
+
 def _independent(rows: Sequence[Row], at_most: int) -> list[int]:
     """Positions of the first rows that are independent; the rank is known to be at most `at_most`.
 
     Rows that are independent modulo a prime are independent; when there are `at_most` of them, that is all. Only
     otherwise is the question settled over the rationals.
     """
+    width = len(rows[0])
+    if width > SOME_STATES:  # rows that are independent at some states are independent
+        some = itemgetter(*((i * SCATTER) % width for i in range(SOME_STATES)))
+        found = _independent_modulo([some(row) for row in rows])
+        if len(found) == at_most:
+            return found
     found = _independent_modulo(rows)
     if len(found) == at_most:
         return found

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from choral.describe.joint import entropy_of
 from choral.errors import ProblemError
+from choral.problem.budget import Budget, FurtherLaw
 
 Index = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -79,7 +80,8 @@ class Variable:
 class Problem:
     """States with a prior, protected variables, and a target: what a solver needs to know, and no more.
 
-    `states[s]` are the values of `columns` in state s. All states have positive weight.
+    `states[s]` are the values of `columns` in state s. All states have positive weight. `budgets`, when given, has one
+    entry per group: None where the code must be independent of it. Under every law in `further` the groups are private too.
     """
 
     columns: tuple[str, ...]
@@ -87,6 +89,8 @@ class Problem:
     weights: tuple[int, ...]
     groups: tuple[Variable, ...]
     target: Variable
+    budgets: tuple[Budget | None, ...] = ()
+    further: tuple[FurtherLaw, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together exactly."""
@@ -96,6 +100,8 @@ class Problem:
             raise ProblemError("A state has no weight.", "Drop states of probability zero first.")
         if not self.groups:
             raise ProblemError("Nothing is protected.", "Name at least one column to protect.")
+        if self.budgets and len(self.budgets) != len(self.groups):
+            raise ProblemError("A problem needs as many budgets as groups.", "This is a defect.")
         for variable in (*self.groups, self.target):
             sums = [0] * len(self.states)
             for s, w in zip(variable.state.tolist(), variable.weight, strict=True):
@@ -109,6 +115,21 @@ class Problem:
     def total(self) -> int:
         """The common denominator of all weights."""
         return sum(self.weights)
+
+    @property
+    def plain(self) -> bool:
+        """Whether independence under one law is all that is asked."""
+        return not self.budgets and not self.further
+
+    def budget(self, group: int) -> Budget | None:
+        """The budget of a group, or None where the code must be independent of it."""
+        return self.budgets[group] if self.budgets else None
+
+    def protection(self, group: int) -> str:
+        """The name of a group, and its budget if it has one."""
+        budget = self.budget(group)
+        name = self.groups[group].name
+        return name if budget is None else f"{name} ({budget})"
 
     @property
     def size(self) -> int:
@@ -154,14 +175,17 @@ class Problem:
 
     def posterior(self) -> Floats:
         """P(w | s) as a dense float matrix, one row per target value."""
-        return _conditional(self.target, self.weights)
+        return conditional(self.target, self.weights)
 
     def __repr__(self) -> str:
-        protected = ", ".join(group.name for group in self.groups[:8]) + (", …" if len(self.groups) > 8 else "")
+        protected = ", ".join(self.protection(g) for g in range(min(8, len(self.groups)))) + (
+            ", …" if len(self.groups) > 8 else ""
+        )
         return f"Problem(reveal {self.target.name}, protect {protected}; {self.size} states)"
 
 
-def _conditional(variable: Variable, weights: Sequence[int]) -> Floats:
+def conditional(variable: Variable, weights: Sequence[int]) -> Floats:
+    """P(v | s) as a dense float matrix, one row per value."""
     matrix = np.zeros((len(variable.values), len(weights)))
     matrix[variable.value, variable.state] = [
         w / weights[s] for s, w in zip(variable.state.tolist(), variable.weight, strict=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from choral.describe.joint import Cell, Joint, split_names
 from choral.errors import ColumnError, ProblemError, did_you_mean
-from choral.problem.kernel import Problem, Variable
+from choral.problem.kernel import Index, Problem, Variable
 
 Group: TypeAlias = "str | Sequence[str]"
 MAX_GROUPS = 100_000
@@ -176,6 +176,7 @@ def _ordered(groups: list[tuple[str, ...]], order: int) -> list[tuple[str, ...]]
 def _problem(joint: Joint, used: Sequence[str], groups: Iterable[Sequence[str]], target: Sequence[str]) -> Problem:
     prior = joint.weights(used)
     number = {cell: s for s, cell in enumerate(prior)}
+    cells = np.array(list(prior), dtype=np.int64)
     used_alphabets = [joint.alphabets[joint.position(name)] for name in used]
     states = tuple(tuple(a[i] for a, i in zip(used_alphabets, cell, strict=True)) for cell in prior)
     weights = tuple(prior.values())
@@ -183,25 +184,34 @@ def _problem(joint: Joint, used: Sequence[str], groups: Iterable[Sequence[str]],
         columns=tuple(used),
         states=states,
         weights=weights,
-        groups=tuple(_variable(joint, used, number, weights, group) for group in groups),
-        target=_variable(joint, used, number, weights, target),
+        groups=tuple(_variable(joint, used, number, cells, weights, group) for group in groups),
+        target=_variable(joint, used, number, cells, weights, target),
     )
 
 
 def _variable(
-    joint: Joint, used: Sequence[str], number: dict[Cell, int], weights: tuple[int, ...], columns: Sequence[str]
+    joint: Joint,
+    used: Sequence[str],
+    number: dict[Cell, int],
+    states: Index,
+    weights: tuple[int, ...],
+    columns: Sequence[str],
 ) -> Variable:
     name = "+".join(columns)
-    cells = joint.weights(columns)
+    inside = set(columns) <= set(used)
+    if inside:
+        where = [list(used).index(column) for column in columns]
+        found, labels = np.unique(states[:, where], axis=0, return_inverse=True)
+        cells = [tuple(cell) for cell in found.tolist()]
+    else:
+        cells = list(joint.weights(columns))
     code = {cell: v for v, cell in enumerate(cells)}
     alphabets = [joint.alphabets[joint.position(column)] for column in columns]
     values: list[Any] = [tuple(a[i] for a, i in zip(alphabets, cell, strict=True)) for cell in cells]
     if len(columns) == 1:
         values = [value[0] for value in values]
-    if set(columns) <= set(used):
-        where = [list(used).index(column) for column in columns]
-        labels = (code[tuple(cell[i] for i in where)] for cell in number)
-        return Variable.function(name, columns, values, labels, weights)
+    if inside:
+        return Variable.function(name, columns, values, labels.ravel().tolist(), weights)
     both = joint.weights([*used, *columns])
     sums: defaultdict[tuple[int, int], int] = defaultdict(int)
     for cell, weight in both.items():

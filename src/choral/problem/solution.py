@@ -106,7 +106,8 @@ class DeterminedBound:
 class GroupBound:
     """Proof by pr:upper_bound: I(W;Y) ≤ I(W;S) - I(W;Z) for the protected group at this position.
 
-    Without a group it is the data-processing inequality, I(W;Y) ≤ I(W;S).
+    Where the group has a budget, I(Z;Y) is added: at most α bits, or log ρ. Without a group it is the data-processing
+    inequality, I(W;Y) ≤ I(W;S).
     """
 
     group: int | None
@@ -119,7 +120,12 @@ class LinesBound:
     The probability simplex over the target's values is covered by cells; line l agrees with the entropy (rounded
     down) at the vertices of cell l, so the least of the lines is below the entropy everywhere. Points are integer
     vectors over `denominator`; a cell lists as many points as the target has values. `rows` are positions in the
-    rows of P (the groups' values, stacked), and multipliers[l][i] belongs to line l and rows[i].
+    rows of P (the groups' values, stacked, then the further rows), and multipliers[l][i] belongs to line l and rows[i].
+
+    *With budgets.* Call c_l what stands for Σ_i ν_li p(z_i). For a group within a factor ρ, ν p(z|y) is at least ν p(z)/ρ
+    where ν ≥ 0 and ν p(z) ρ where ν < 0: so much is c_l. For a group with a leakage budget α and its price λ, let
+    Σ_z 2^(-ν_lz/λ) ≤ 1 for every line: then Σ_z ν_lz p(z|y) ≥ λ H(Z|y) (Gibbs), c_l is 0, and the bound rises by
+    λ (H(Z) - α), since Σ_y p(y) H(Z|y) ≥ H(Z) - α. `prices` has one λ per group (0 without such a budget).
     """
 
     denominator: int
@@ -127,6 +133,7 @@ class LinesBound:
     cells: tuple[tuple[int, ...], ...]
     rows: tuple[int, ...]
     multipliers: tuple[tuple[Fraction, ...], ...]
+    prices: tuple[Fraction, ...] = ()
 
 
 Bound: TypeAlias = "VertexBound | GroupBound | LinesBound | DeterminedBound"

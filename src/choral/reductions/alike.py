@@ -6,6 +6,8 @@ classes, t_c = Σ_{s∈c} p(s|y), changes neither P t nor P_{W|S} t, so a privat
 with the same (W, Y); conversely a channel on classes, applied to the class of a state, is private and has the same
 (W, Y). A multiplier π_c of a class, given to each of its states, proves the same bound, since π·t is the same. ∎
 
+Budgets are about P(z|y) alone, so the same holds for them. Further laws may tell alike states apart: then nothing is joined.
+
 This is what makes unprotected columns cheap: values that tell the same about the target collapse.
 """
 
@@ -18,7 +20,7 @@ import numpy as np
 
 from choral.problem.kernel import Index, Problem, Variable
 from choral.problem.solution import ExactChannel, Solution, VertexBound
-from choral.reductions.base import Reduced
+from choral.reductions.base import Reduced, Unchanged
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class MergeAlike:
 
     def apply(self, problem: Problem) -> Reduced:
         """The problem on classes of alike states; a class is named by its first state."""
+        if _all_different(problem):
+            return Reduced(problem, Unchanged())
         keys: list[list[tuple[int, int, Fraction]]] = [[] for _ in problem.states]
         one = Fraction(1)
         for position, variable in enumerate((*problem.groups, problem.target)):
@@ -47,8 +51,18 @@ class MergeAlike:
             weights=tuple(weights),
             groups=tuple(collapsed(group, label) for group in problem.groups),
             target=collapsed(problem.target, label),
+            budgets=problem.budgets,
         )
         return Reduced(reduced, _Spread(problem, reduced, label))
+
+
+def _all_different(problem: Problem) -> bool:
+    """Whether the groups that are functions of the state tell every two states apart: then no two are alike."""
+    label = np.zeros(problem.size, dtype=np.int64)
+    for group in problem.groups:
+        if group.is_function:
+            _, label = np.unique(label * len(group.values) + group.value, return_inverse=True)
+    return int(label.max()) + 1 == problem.size
 
 
 @dataclass(frozen=True)

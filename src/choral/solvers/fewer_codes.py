@@ -1,16 +1,19 @@
 """At most K codes: join codes, then improve what is left.
 
-Joining two private codes gives a private code. So codes are joined, each time the two whose union loses least, until K are
-left. Then the channel is improved as in k-means: with the line that touches the entropy at each code's posterior t,
--Σ_w q_w log t_w, the linear program over K lines cannot be worse, and scoring it with the true entropy is better still.
-What is found is a channel, not the proven best with K codes.
+Joining two private codes gives a private code, and one within the budgets. So codes are joined, each time the two whose
+union loses least, until K are left. Then the channel is improved as in k-means: with the line that touches the entropy at
+each code's posterior t, -Σ_w q_w log t_w, the linear program over K lines cannot be worse, and scoring it with the true
+entropy is better still. What is found is a channel, not the proven best with K codes. (Where a group has a budget, codes
+are only joined.)
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from choral.problem.form import centred_rows, incidence
+from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
 from choral.solvers.interior_point import InteriorPoint
 
@@ -25,10 +28,10 @@ def with_at_most(problem: Problem, channel: Floats, most: int) -> Floats:
     prior = problem.prior / problem.prior.sum()
     posterior = problem.posterior()
     joint = channel * prior
-    joined = _joined(joint, posterior, most)
-    if most == 1 or joined.size > LARGEST_PROGRAM:
+    joined = joined_codes(joint, posterior, most)
+    if most == 1 or joined.size > LARGEST_PROGRAM or problem.budgets:
         return _channel(joined)
-    M = centred_rows(problem, tuple(incidence(problem).independent_of_sum()))
+    _, M = constraints(problem)
     best, value = joined, _conditional_entropy(joined, posterior)
     for _ in range(ROUNDS):
         law = best @ posterior.T
@@ -58,7 +61,11 @@ def _conditional_entropy(joint: Floats, posterior: Floats) -> float:
     return float(_entropy(joint @ posterior.T).sum())
 
 
-def _joined(joint: Floats, posterior: Floats, most: int) -> Floats:
+def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = math.inf) -> Floats:
+    """p(s, y) (one row per code) with codes joined, the two that lose least first.
+
+    It ends with `most` codes, or before the next would bring the whole loss above `spare` bits.
+    """
     codes = joint[joint.sum(axis=1) > 0]
     law = codes @ posterior.T
     alone = _entropy(law)
@@ -74,7 +81,10 @@ def _joined(joint: Floats, posterior: Floats, most: int) -> Floats:
             if best is None or loss[k] < best[0]:
                 best = float(loss[k]), int(a[k]), int(b[k])
         assert best is not None
-        _, i, j = best
+        loss_now, i, j = best
+        spare -= loss_now
+        if spare < 0:
+            break
         codes[i] += codes[j]
         law[i] += law[j]
         alone[i] = _entropy(law[i][None])[0]

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from choral.problem.form import centred_rows, incidence
+from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import LinesBound
 from choral.solvers.sandwich_binary import sandwich_binary
@@ -51,8 +51,7 @@ class Sandwich:
         self, problem: Problem, progress: Progress | None = None, should_stop: Callable[[], bool] | None = None
     ) -> Rough:
         """A nearly private channel and multipliers for lines that cover the simplex, whatever stops it."""
-        rows = tuple(incidence(problem).independent_of_sum())
-        M = centred_rows(problem, rows)
+        rows, M = constraints(problem)
         prior = problem.prior / problem.prior.sum()
         posterior = problem.posterior()
         if len(problem.target.values) == 2:
@@ -83,10 +82,10 @@ class Sandwich:
             bound = _simplex_lines(wide.cells, wide.denominator, wide.nu, rows)
             z, status, lines = wide.z, wide.status, len(wide.cells)
             history = tuple((level.information, level.upper_bound) for level in wide.history)
-        return Rough(_shares(z, prior), bound, f"sandwich with {lines} lines ({status})", history)
+        return Rough(shares(z, prior), bound, f"sandwich with {lines} lines ({status})", history)
 
 
-def _shares(z: Floats, prior: Floats) -> Floats:
+def shares(z: Floats, prior: Floats) -> Floats:
     """p(y | s), one row per code; a state too rare for floats takes the most likely code."""
     mass = z.sum(axis=1)
     common = np.eye(z.shape[1])[int(z.sum(axis=0).argmax())]

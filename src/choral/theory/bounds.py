@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
+from choral.problem.budget import Budget
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
 from choral.problem.solution import GroupBound
@@ -72,6 +73,8 @@ def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
     (True, 10, 1.584963)
     """
     form = form or form_of(problem)
+    if problem.budgets:
+        form = replace(form, feasible=True)
     position, value = best_group(problem)
     sizes = sum(len(group.values) for group in problem.groups) - len(problem.groups) + 1
     return Bounds(
@@ -99,9 +102,17 @@ def best_group(problem: Problem) -> tuple[int | None, float]:
     for position, group in enumerate(problem.groups):
         if group.screened:
             value = max(0.0, problem.information_of_states - problem.information_of_group(group))
-            if best[0] is None or value < best[1]:
+            value += allowed_bits(problem.budget(position))
+            if (best[0] is None and value <= best[1]) or value < best[1]:
                 best = position, value
     return best
+
+
+def allowed_bits(budget: Budget | None) -> float:
+    """What I(Z;Y) is at most within a budget."""
+    if budget is None:
+        return 0.0
+    return float(budget.amount) if budget.kind == "leakage" else math.log2(budget.amount)
 
 
 def group_bound(problem: Problem) -> GroupBound:
