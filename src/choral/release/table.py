@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DELIMITERS = ",;\t|"
 READERS = {".csv": "read_csv", ".parquet": "read_parquet"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
-CSV_TYPES = ("BOOLEAN", "BIGINT", "DOUBLE", "DATE", "VARCHAR")
+CSV_TYPES = ("BIGINT", "DOUBLE", "DATE", "VARCHAR")
 FRAME = "choral_frame"
 DATABASE = "choral_source"
 ROWS_AT_ONCE = 1 << 16
@@ -81,6 +81,7 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
     {'W': 'BIGINT', 'X': 'VARCHAR'}
     """
     connection = _duckdb().connect(":memory:")
+    connection.execute("SET enable_progress_bar = false")  # it would write to standard output, where --json goes
     try:
         if isinstance(source, str | os.PathLike):
             return _opened_file(connection, os.fspath(source), types or {})
