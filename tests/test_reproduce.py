@@ -110,6 +110,13 @@ def _sums_by_listing(q, beta):
     return h(*px.values()) + h(*py.values()) - h(*law.values())
 
 
+def test_the_optimum_per_new_sample(quick):
+    """For blocks of 4 and 5 at q = .3: 0.597 and 0.647 bits per new sample."""
+    rows = {int(r["n"]): r for r in table(quick[0], "over-q") if float(r["q"]) == 0.3}
+    assert {n: round(float(r["information"]) / (n - 1), 3) for n, r in rows.items()} == {4: 0.597, 5: 0.647}
+    assert all(r["proved"] == "true" for r in rows.values())
+
+
 def test_the_schemes_at_four_and_eight_samples(quick):
     rows = {(r["scheme"], int(r["n"])): float(r["information"]) for r in table(quick[0], "schemes")}
     expected = {
