@@ -6,8 +6,10 @@ import csv
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from base64 import b64decode
 from fractions import Fraction as F
@@ -284,6 +286,24 @@ def test_only_some_sections_and_what_is_in_the_way(tmp_path):
         runner.reproduce(tmp_path / "a" / "b")
     with pytest.raises(FileInTheWayError):
         runner.reproduce(tmp_path, ["two-binary"])
+
+
+def test_ctrl_c_ends_it_and_leaves_whole_files(tmp_path):
+    folder = tmp_path / "out"
+    process = subprocess.Popen(
+        [str(CHORAL), "reproduce", "-o", str(folder), "--only", "two-binary", "--only", "capacity"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "f2-segment.svg").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode not in (0, None)
+    assert "Traceback" not in said
+    assert sorted(p.name for p in folder.iterdir()) == ["f2-segment.svg", "two-binary.csv"]
 
 
 def _sections(monkeypatch, *sections):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
+
+Result = TypeVar("Result")
 
 
 def reproduce(
@@ -28,7 +32,8 @@ def reproduce(
     from choral.show.reproduce.run import reproduce as run
 
     with steps_bar(quiet=as_json) as bar:
-        done = run(output, only or (), force=force, effort=QUICK if quick else Effort(), progress=bar)
+        effort = QUICK if quick else Effort()
+        done = _interruptible(lambda: run(output, only or (), force=force, effort=effort, progress=bar))
     claims = [(part.section.name, claim) for part in done for claim in part.found.claims]
     unexplained = [(name, claim) for name, claim in claims if not claim.agrees and not claim.why]
     if as_json:
@@ -63,3 +68,23 @@ def reproduce(
         typer.echo(f"open {output / 'index.html'}")
     if unexplained:
         raise typer.Exit(1)
+
+
+def _interruptible(work: Callable[[], Result]) -> Result:
+    """Do the work beside the main thread, so that Ctrl-C ends it all: within a search it would end that search alone."""
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def job() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - handed to the main thread, which raises it
+            errors.append(error)
+
+    thread = threading.Thread(target=job, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.2)
+    if errors:
+        raise errors[0]
+    return results[0]
