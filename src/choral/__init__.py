@@ -32,6 +32,8 @@ _HOME = {
     "tradeoff": "choral.large_n",
     "backbone": "choral.synergy",
     "decompose": "choral.synergy",
+    "fit": "choral.release.fit",
+    "load_release": "choral.release.file",
     "errors": "choral",
     "schemes": "choral",
 }
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     from choral.front import plan as plan
     from choral.large_n import tradeoff as tradeoff
     from choral.problem.pose import pose as pose
+    from choral.release.file import load_release as load_release
+    from choral.release.fit import fit as fit
     from choral.synergy import backbone as backbone
     from choral.synergy import decompose as decompose
     from choral.theory.sufficient import sufficient_statistic as sufficient_statistic
