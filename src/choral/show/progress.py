@@ -1,4 +1,4 @@
-"""A progress bar that shows a certified interval closing."""
+"""Progress bars: a certified interval closing, rows of a table going by, steps; and the interval's history."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from choral.limits import Progress as IntervalCallback
 
@@ -70,6 +70,28 @@ def interval_bar(quiet: bool) -> Iterator[IntervalCallback | None]:
                 completed=max(0.0, -math.log10(gap)),
                 interval=f"{information:.9f} … {upper_bound:.9f} bits",
             )
+
+        yield show
+
+
+@contextmanager
+def rows_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A callback for `disclose_table(progress=…)` that draws on standard error, where somebody looks."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    columns = [
+        TextColumn("disclosing"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("disclosing", total=1)
+
+        def show(done: int, rows: int) -> None:
+            progress.update(task, completed=done, total=rows)
 
         yield show
 

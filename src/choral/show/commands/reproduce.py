@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
+
+from choral.show.options import AsJson, print_json
+
+EPILOG = "Examples:  choral reproduce -o paper     choral reproduce -o paper --only table-1 --only bsc-bec"
 
 Result = TypeVar("Result")
 
@@ -20,7 +23,7 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer samples and points: to try it out.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files in a folder that is not empty.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Recompute every table, example and figure of the paper, compare, and draw what it could not.
 
@@ -55,7 +58,7 @@ def reproduce(
                 for part in done
             ],
         }
-        typer.echo(json.dumps(summary, ensure_ascii=True))
+        print_json(summary)
     else:
         for part in done:
             differ = sum(not claim.agrees for claim in part.found.claims)
