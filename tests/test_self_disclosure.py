@@ -205,6 +205,23 @@ def test_what_is_not_exchangeable_goes_another_way(change):
     assert ExchangeableBits.of(pose_self(joint, protect)) is None
 
 
+def test_masses_below_the_reach_of_floats_go_another_way():
+    joint = ch.examples.bernoulli(F(1, 10**9), 4)
+    assert ExchangeableBits.of(pose_self(joint)) is None
+    d = ch.self_disclose(joint)
+    d.verify()
+    rare = self_point(4, F(1, 10**5))  # within reach; Î_s shrinks with q
+    assert 0 <= d.information < rare.information <= rare.upper_bound < 1e-7
+    assert (
+        abs(
+            ch.self_disclose(ch.examples.bernoulli(F(1, 10**5), 4), solver="enumeration").information - rare.information
+        )
+        < 1e-14
+    )
+    with pytest.raises(LawError, match="closer"):
+        self_disclosure_curve(4, [1e-9])
+
+
 def test_eight_samples_have_a_private_channel_and_an_honest_bound():
     d = ch.self_disclose(ch.examples.bernoulli(F(3, 10), 8))
     assert "not proved" in d.how

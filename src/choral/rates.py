@@ -29,7 +29,7 @@ from choral.exact.balls import ball_of, entropy_ball, float_above, float_below
 from choral.exact.information import PRECISION
 from choral.problem.pose import windows
 from choral.self_iid import self_point
-from choral.solvers.self_orbits import MOST
+from choral.solvers.self_orbits import LEAST_MEAN, MOST
 
 FEW_STATES = 16
 """Up to this many sequences the optimum itself is computed."""
@@ -107,7 +107,7 @@ def _better(chain: MarkovChain, n: int, k: int) -> list[tuple[Fraction, Fraction
     """Achieved values and bounds for Î_s(Xⁿ) that take some computing, for few samples."""
     endless = Fraction(10**9)
     q = chain.initial[-1]
-    bits = chain.is_iid and len(chain.initial) == 2 and k == 1 and 0 < q < 1
+    bits = chain.is_iid and len(chain.initial) == 2 and k == 1 and LEAST_MEAN <= q <= 1 - LEAST_MEAN
     if bits and 4 <= n <= MOST:
         point = self_point(n, q)
         by = "the optimum" if point.proved else "orbits"

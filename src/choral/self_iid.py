@@ -24,7 +24,7 @@ from choral.describe.numbers import exact
 from choral.errors import LawError, ProblemError, TooLargeError
 from choral.exact.balls import ball_of, entropy_ball, float_above, float_below
 from choral.exact.information import PRECISION
-from choral.solvers.self_orbits import MOST, PROVED, OnTypes, proof_by_all_bases, solve_on_types
+from choral.solvers.self_orbits import LEAST_MEAN, MOST, PROVED, OnTypes, proof_by_all_bases, solve_on_types
 
 PROVED_ON_REQUEST = 7
 
@@ -77,6 +77,11 @@ def self_disclosure_curve(
         q = exact(given, "q")
         if not 0 < q < 1:
             raise LawError(f"q = {given} is outside (0, 1).", "A sample that never changes has nothing to protect.")
+        if not LEAST_MEAN <= q <= 1 - LEAST_MEAN:
+            raise LawError(
+                f"q = {given} is closer to 0 or 1 than {float(LEAST_MEAN)}.",
+                "Use ch.self_disclose, for up to five samples.",
+            )
         points.append(self_point(n, q, prove=prove))
         if progress is not None:
             progress(points[-1])

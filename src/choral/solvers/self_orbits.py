@@ -35,6 +35,8 @@ from choral.solvers.mixture import best_weights
 
 FEWEST, PROVED, MOST = 4, 6, 9
 """Numbers of bits: fewer go to plain enumeration; up to PROVED every extreme point is priced; more have too many states."""
+LEAST_MEAN = Fraction(1, 10**6)
+"""A bit that is 1, or 0, more rarely than this has masses that floats may take for zero: another way is better."""
 NEAREST = 1e-9
 """Slacks within this of the smallest are recomputed exactly (further for large multipliers: `near_least`)."""
 SETTLED = 1e-12
@@ -250,8 +252,8 @@ def _exact_point(cube: Cube, places: Index, q: Fraction) -> Orbit:
 class _Descents:
     """Extreme points of small slack, by moving from a random basis to its best neighbour until none is better.
 
-    Each time the right side is moved a little at random, so that bases are not degenerate, and otherwise each time; what is
-    found is taken in fractions.
+    For each start the right side is moved a little, in a direction of its own, so that bases are not degenerate and
+    different ones are met; what is found is taken in fractions.
     """
 
     def __init__(self, n: int, q: Fraction, seed: int) -> None:
@@ -349,8 +351,8 @@ class ExchangeableBits:
             state_at[point] = s
             if weight.setdefault(point.bit_count(), problem.weights[s]) != problem.weights[s]:
                 return None
-        ones = sum(problem.weights[s] for point, s in enumerate(state_at) if point & 1)
-        return cls(problem, n, tuple(state_at), Fraction(ones, problem.total))
+        mean = Fraction(sum(problem.weights[s] for point, s in enumerate(state_at) if point & 1), problem.total)
+        return cls(problem, n, tuple(state_at), mean) if LEAST_MEAN <= mean <= 1 - LEAST_MEAN else None
 
     @property
     def prior(self) -> list[Fraction]:
