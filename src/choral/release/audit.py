@@ -366,7 +366,10 @@ def _notes(name: str, counted: Tabulated) -> list[str]:
             f"{name}: {counted.refused} rows have no state and are refused, which is itself an output about them."
         )
     if counted.left_out:
-        notes.append(f"{name}: not audited, since they have too many values: {', '.join(counted.left_out)}.")
+        notes.append(
+            f"{name}: not audited, since they have too many values or make too many combinations: "
+            f"{', '.join(counted.left_out)}."
+        )
     return notes
 
 

@@ -112,8 +112,11 @@ def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] 
 
 def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release | Disclosure:
     """What a release file holds, every claim verified first: the release of a table, or a disclosure without a recipe."""
-    refuse_format(path, CARD_FORMAT, "the public card of a release", "Give the release file itself (release.choral).")
-    refuse_format(path, KEY_FORMAT, "the key of a release", "Give the release file itself (release.choral).")
+    mistaken = {CARD_FORMAT: "the public card of a release", KEY_FORMAT: "the key of a release"}.get(
+        format_of(path) or ""
+    )
+    if mistaken:
+        raise ReleaseFileError(f"{path} is {mistaken}.", "Give the release file itself (release.choral).")
     disclosure = load(path)
     if "recipe" not in disclosure.document:
         return disclosure
@@ -131,13 +134,6 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
     if release.key is not None and len(release.key) != KEY_BYTES:
         raise ReleaseFileError(f"The key of {path} has {len(release.key)} bytes.", f"A key has {KEY_BYTES}.")
     return release
-
-
-def refuse_format(path: str | os.PathLike[str], refused: str, what: str, remedy: str) -> None:
-    """Raise `ReleaseFileError` if a file is of a format that somebody may take for the one that is needed."""
-    found = format_of(path)
-    if found == refused:
-        raise ReleaseFileError(f"{path} is {what}.", remedy)
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:

@@ -14,7 +14,7 @@ from choral.show.commands import audit as audit_command
 from choral.show.commands import disclose as disclose_command
 from choral.show.commands import fit as fit_commands
 from choral.show.commands import report as report_command
-from choral.show.commands.reproduce import reproduce
+from choral.show.commands import reproduce as reproduce_command
 from choral.show.options import AsJson, print_json
 from choral.version import __version__
 
@@ -153,9 +153,7 @@ def demo(
     run(output, force, as_json)
 
 
-app.command(epilog="Examples:  choral reproduce -o paper     choral reproduce -o paper --only table-1 --only bsc-bec")(
-    reproduce
-)
+app.command(epilog=reproduce_command.EPILOG)(reproduce_command.reproduce)
 
 
 def read_prior(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Progress bars: a certified interval closing, and rows of a table going by."""
+"""Progress bars: a certified interval closing, rows of a table going by, steps; and the interval's history."""
 
 from __future__ import annotations
 

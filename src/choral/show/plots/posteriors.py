@@ -9,12 +9,10 @@ from typing import Any
 from choral.disclosure import Disclosure
 from choral.problem.kernel import Variable
 from choral.show.plots.channel import leading, left_out
-from choral.show.plots.style import BLUE, INK, altair, counted, distinct, finished, number
+from choral.show.plots.style import BLUE, INK, altair, counted, distinct, finished, number, short
 
 MOST_VALUES = 20
 MOST_COLUMNS = 12
-FEW_COLUMNS = 3
-"""Protected columns that are drawn in one column beside the target; more are drawn in two below it."""
 MOST_BARS = 8
 FEW_CODES = 12
 MOST_MARKS = 250
@@ -71,7 +69,7 @@ def posterior_plot(disclosure: Disclosure) -> Any:
 
 
 def before_after_plot(disclosure: Disclosure) -> Any:
-    """The law of each protected column, before and after seeing a code, beside (or below) that of the target.
+    """The law of each protected column, before and after seeing a code, beside that of the target.
 
     The code drawn is `most_telling`; a tick marks every code. For a protected column all
     ticks fall on the end of the bar: whether they do is decided in fractions, and the title says what was found.
@@ -87,7 +85,9 @@ def before_after_plot(disclosure: Disclosure) -> Any:
     right = _panel(alt, target, before, given, chosen, f"told: {target.name}")
     leaks = {name: size for name, size in moved.items() if size}
     if not leaks:
-        many = "The protected column is" if len(moved) == 1 else f"All {len(moved)} protected columns are"
+        count = len(moved)
+        few = {1: "The protected column is", 2: "Both protected columns are"}
+        many = few.get(count, f"All {count} protected columns are")
         said = f"{many} exactly as before, whatever code is seen"
     else:
         worst = max(leaks, key=lambda name: leaks[name])
@@ -99,10 +99,7 @@ def before_after_plot(disclosure: Disclosure) -> Any:
         "equality is decided in exact fractions, for every code" if not leaks else "",
         f"{counted(undrawn, 'protected column')} more not drawn; the title is about all of them" if undrawn > 0 else "",
     ]
-    if len(panels) <= FEW_COLUMNS:
-        chart = alt.hconcat(alt.vconcat(*panels, spacing=14), right, spacing=40)
-    else:
-        chart = alt.vconcat(right, alt.concat(*panels, columns=2, spacing=14), spacing=20)
+    chart = alt.hconcat(alt.concat(*panels, columns=1 if len(panels) <= 4 else 2, spacing=14), right, spacing=40)
     finding = f"{said}; {target.name} moves by up to {points(told)}" if told else f"{said}; so is {target.name}"
     return finished(chart, finding, notes, width=760)
 
@@ -244,8 +241,10 @@ def _panel(
         .encode(x=x, y=y, yOffset=offset)
     )
     note = _grouped(sets, len(prior), "")
-    heading = alt.TitleParams(title + (f" ({note})" if note else ""), fontSize=12, anchor="start", frame="group")
-    return (drawn + marks + words).properties(width=270, height=32 * len(sets), title=heading)
+    heading = alt.TitleParams(
+        short(title, 34) + (f" ({note})" if note else ""), fontSize=12, anchor="start", frame="group"
+    )
+    return (drawn + marks + words).properties(width=250, height=32 * len(sets), title=heading)
 
 
 def _grouped(sets: Sequence[Sequence[int]], count: int, name: str) -> str:

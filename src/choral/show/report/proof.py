@@ -51,8 +51,8 @@ def check(subject: Subject) -> Html:
         ),
         element("pre", "python verifier.py release.choral", tabindex="0"),
         paragraph(
-            "It ends with VERIFIED only if every claim holds and the digest in the file is that of its content. With --json it "
-            "names the digest. SHA-256:"
+            "It ends with VERIFIED only if every claim holds and the digest in the file is that of its content. With "
+            "--json it names the digest. SHA-256:"
         ),
         facts(rows),
         unchecked,
