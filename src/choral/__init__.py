@@ -38,6 +38,8 @@ _HOME = {
     "tradeoff": "choral.large_n",
     "backbone": "choral.synergy",
     "decompose": "choral.synergy",
+    "fit": "choral.release.fit",
+    "load_release": "choral.release.file",
     "errors": "choral",
     "schemes": "choral",
 }
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
     from choral.problem.pose import windows as windows
     from choral.rates import entropy_rate as entropy_rate
     from choral.rates import entropy_rate_curve as entropy_rate_curve
+    from choral.release.file import load_release as load_release
+    from choral.release.fit import fit as fit
     from choral.self_iid import self_disclosure_curve as self_disclosure_curve
     from choral.synergy import backbone as backbone
     from choral.synergy import decompose as decompose
