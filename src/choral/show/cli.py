@@ -11,6 +11,7 @@ import typer
 
 from choral.errors import ChoralError, ProblemError
 from choral.show.commands import disclose as disclose_command
+from choral.show.commands import audit as audit_command
 from choral.show.commands import fit as fit_commands
 from choral.show.options import AsJson, print_json
 from choral.version import __version__
@@ -83,6 +84,7 @@ app.command(epilog=fit_commands.PLAN)(fit_commands.plan)
 app.command(epilog=fit_commands.FIT)(fit_commands.fit)
 app.command(epilog=disclose_command.EPILOG)(disclose_command.disclose)
 app.command(epilog=fit_commands.DECODE)(fit_commands.decode)
+app.command(epilog=audit_command.EXAMPLE)(audit_command.audit)
 
 
 @app.command(
