@@ -607,10 +607,10 @@ def check_output(path: Path, force: bool) -> None:
         raise FileInTheWayError(f"{path} exists.", "Choose another name, or say force=True (--force) to replace it.")
 
 
-def write_whole(path: Path, text: str, force: bool) -> None:
+def write_whole(path: Path, content: str | bytes, force: bool) -> None:
     """Write a file for its owner's eyes, atomically: afterwards it is whole, or as it was before."""
     with whole_file(path, force) as hidden:
-        hidden.write_text(text, encoding="utf-8")
+        hidden.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 @contextmanager
