@@ -227,7 +227,8 @@ def _arrow(frame: Any) -> Any:
             found = nw.from_native(frame)
             lazy = isinstance(found, nw.LazyFrame)
             _check_names(list(found.collect_schema().names()), f"the {kind}")
-            table = found.collect("pyarrow").to_native() if lazy else found.to_arrow()
+            whole = found.collect() if lazy else found
+            table = pa.table({name: whole[name].to_arrow() for name in whole.columns})  # without the index of pandas
     except pa.ArrowException as error:
         raise LawError(
             f"A column of the {kind} mixes types: {error}.", "Give every column values of one type."
