@@ -13,6 +13,7 @@ from choral.errors import ChoralError, ProblemError
 from choral.show.commands import audit as audit_command
 from choral.show.commands import disclose as disclose_command
 from choral.show.commands import fit as fit_commands
+from choral.show.commands import studio as studio_command
 from choral.show.commands.reproduce import reproduce
 from choral.show.options import AsJson, print_json
 from choral.version import __version__
@@ -154,6 +155,9 @@ def demo(
 app.command(epilog="Examples:  choral reproduce -o paper     choral reproduce -o paper --only table-1 --only bsc-bec")(
     reproduce
 )
+
+
+app.command(epilog=studio_command.EXAMPLE)(studio_command.studio)
 
 
 def read_prior(text: str) -> list[str]:
