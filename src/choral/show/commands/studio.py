@@ -37,7 +37,7 @@ def studio(
     except ImportError as error:
         raise ChoralError(f"The studio needs {error.name}.", "Install it: pip install 'choral[studio]'.") from None
 
-    def ready(door: Door) -> None:
+    def ready(door: Door, page: Path) -> None:
         if as_json:
             print_json({"url": door.address, "port": door.port, "keep": keep and str(keep)})
         else:
@@ -49,6 +49,6 @@ def studio(
         if browser and not as_json:
             import webbrowser
 
-            webbrowser.open(door.address)
+            webbrowser.open(page.as_uri())
 
     serve(port, folder, keep, upload_limit * 1_000_000, ready)

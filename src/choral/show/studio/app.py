@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
@@ -65,9 +66,11 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
     """The studio behind its door, on these folders."""
     jobs = Jobs(ended=lambda job: workspace.sweep())
     games: dict[str, Game] = {}
+    one_look = Lock()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        jobs.prepare()
         yield
         jobs.close()
 
@@ -106,14 +109,11 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
             "files": None if workspace.folder is None else workspace.files(),
             "tables": [_table(opened) for opened in workspace.tables.values()],
             "job": jobs.last and jobs.last.to_json(),
+            "curve": "curve" in jobs.latest and jobs.latest["curve"].to_json(),
             "results": [_listed(workspace.view(name)) for name in workspace.results()],
             "kept": None if workspace.keep is None else str(workspace.keep),
             "reports": handing.can_report(),
         }
-
-    @app.get("/api/job")
-    async def job() -> dict[str, Any]:
-        return {"job": jobs.last and jobs.last.to_json()}
 
     @app.post(UPLOAD)
     async def upload(request: Request, name: str) -> dict[str, Any]:
@@ -125,6 +125,11 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
             if not path.stat().st_size:
                 raise ChoralError("The file is empty.", "A table needs a header and at least one row.")
             opened = await run_in_threadpool(workspace.add, name, path, "upload")
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise ChoralError(
+                f"The upload cannot be kept: {error.strerror}.", "Free some space, and try again."
+            ) from None
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -140,7 +145,8 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
 
     @app.post("/api/outlook")
     def outlook(asked: Asked) -> dict[str, Any]:
-        return with_source(workspace.table(asked.table), lambda source: question.outlook(asked.question, source))
+        with one_look:
+            return with_source(workspace.table(asked.table), lambda source: question.outlook(asked.question, source))
 
     @app.post("/api/solve")
     def solve(asked: Asked) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def write_report(folder: Path) -> Path:
     """The report of a result as one page of HTML."""
     from choral.disclosure import write_whole
 
-    text = import_module(REPORTING).render(folder / result.RELEASE)
+    text = import_module(REPORTING).render(_release(folder))
     write_whole(folder / REPORT, text, True)
     return folder / REPORT
 

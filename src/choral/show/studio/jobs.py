@@ -73,17 +73,23 @@ class Job:
 
 
 class Jobs:
-    """The job that runs or ran last, and a process that waits for the next one."""
+    """The job that runs or ran last, the latest of each kind, and a process that waits for the next one."""
 
     def __init__(self, ended: Callable[[Job], None] = lambda job: None) -> None:
         self._lock = threading.Lock()
         self._ended = ended
         self._count = 0
         self._running: subprocess.Popen[str] | None = None
-        self._waiting: subprocess.Popen[str] | None = _start()
+        self._waiting: subprocess.Popen[str] | None = None
         self._followers: list[threading.Thread] = []
         self._closed = False
         self.last: Job | None = None
+        self.latest: dict[str, Job] = {}
+
+    def prepare(self) -> None:
+        """Load a process for the first search."""
+        with self._lock:
+            self._waiting = self._waiting or _start()
 
     def start(self, kind: str, about: dict[str, Any], task: dict[str, Any]) -> Job:
         """Begin a search; raises `BusyError` while one runs."""
@@ -94,7 +100,7 @@ class Jobs:
                 )
             process, self._waiting = self._waiting or _start(), None
             self._count += 1
-            job = self.last = Job(self._count, kind, about)
+            job = self.last = self.latest[kind] = Job(self._count, kind, about)
             self._running = process
             follower = threading.Thread(target=self._follow, args=(process, job, {"kind": kind, **task}), daemon=True)
             self._followers = [*(old for old in self._followers if old.is_alive()), follower]

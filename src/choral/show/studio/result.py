@@ -172,7 +172,7 @@ def draw_pictures(
         "posteriors": lambda: posterior_plot(found),
         "channel": lambda: channel_plot(found),
     }
-    if len(moments) > 1:
+    if len(moments) > 3:
         charts["closing"] = lambda: closing_plot(moments)
     findings = {}
     for name, make in charts.items():

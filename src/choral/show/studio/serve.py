@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
+from html import escape
 from pathlib import Path
 
 from choral.errors import ChoralError
@@ -12,8 +15,14 @@ from choral.show.studio.security import Door
 LOOPBACK = "127.0.0.1"
 
 
-def serve(port: int, folder: Path | None, keep: Path | None, upload_bytes: int, ready: Callable[[Door], None]) -> None:
-    """Serve until interrupted. `ready` is called with the door when connections are accepted; port 0 takes a free one."""
+def serve(
+    port: int, folder: Path | None, keep: Path | None, upload_bytes: int, ready: Callable[[Door, Path], None]
+) -> None:
+    """Serve until interrupted or told to end; port 0 takes a free one.
+
+    When connections are accepted `ready` is called with the door and with a private page that leads there: a browser is
+    given that page, since the arguments of programs, and so the token, are seen by everyone on the machine.
+    """
     import uvicorn
 
     from choral.show.studio.app import create_app
@@ -29,8 +38,19 @@ def serve(port: int, folder: Path | None, keep: Path | None, upload_bytes: int, 
         config = uvicorn.Config(
             app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=2
         )
-        ready(door)
-        uvicorn.Server(config).run(sockets=[listening])
+        for ending in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(ending, signal.default_int_handler)
+        ready(door, _leading_page(session, door))
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _leading_page(session: Path, door: Door) -> Path:
+    page = session / "open.html"
+    page.write_text(
+        f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(door.address)}">', encoding="utf-8"
+    )
+    return page
 
 
 def _listening(port: int) -> socket.socket:

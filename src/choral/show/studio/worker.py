@@ -79,9 +79,7 @@ def _fit(job: dict[str, Any], say: Answers) -> None:
     folder = Path(job["folder"])
     result.save_result(release, result.view_of(release, job["question"], job["table"]), folder)
     say(stage="drawing", result=folder.name)
-    result.draw_pictures(
-        found, say.recorder.moments, folder, lambda name, finding: say(picture=name, finding=finding)
-    )
+    result.draw_pictures(found, say.recorder.moments, folder, lambda name, finding: say(picture=name, finding=finding))
     say(done=True)
 
 

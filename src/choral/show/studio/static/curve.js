@@ -19,9 +19,9 @@ at("draw-curve").addEventListener("click", async () => {
   await refresh();
 });
 
-export function showCurve(job) {
+export function showCurve(latest, job) {
   at("draw-curve").disabled = studio.table === null || job?.status === "running";
-  if (job?.kind === "curve") curve = job;
+  curve = latest || null;
   if (curve === null) return;
   const now = `${curve.number} ${curve.points.length} ${curve.status}`;
   if (now === drawn) return;
@@ -33,8 +33,11 @@ export function showCurve(job) {
   }
   const slider = h("input", { type: "range", id: "budget", min: 0, max: points.length - 1, step: 1, value: points.length - 1 });
   const told = h("div", { id: "point", "aria-live": "polite" });
-  const use = h("button", { type: "button", onclick: () => solve(points[slider.value].budget === "0" ? null : points[slider.value].budget) },
-    "Solve with this budget");
+  const { about } = curve;
+  const leakage = () => (points[slider.value].budget === "0" ? null : points[slider.value].budget);
+  const use = h("button", { type: "button", id: "use-budget",
+    onclick: () => solve({ ...about, question: { ...about.question, leakage: leakage() } }) }, "Solve with this budget");
+  const named = (role) => Object.keys(about.question.roles).filter((name) => about.question.roles[name] === role).join(", ");
   const move = () => {
     const point = points[slider.value];
     slider.setAttribute("aria-valuetext", `${point.budget} bits`);
@@ -51,6 +54,6 @@ export function showCurve(job) {
     ? h("figure", {}, h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": "the trade-off curve" },
       h("img", { src: `/curve.svg?${curve.number}`, alt: curve.finding, id: "curve-picture" })))
     : h("p", {}, curve.status === "running" ? `${points.length} points so far …` : "The curve was not finished; these points hold.");
-  fill("curve-body", h("label", { for: "budget" }, "Leakage that is allowed"), slider, told,
+  fill("curve-body", h("p", { class: "quiet" }, `About ${named("reveal")}; protected: ${named("protect")}.`), h("label", { for: "budget" }, "Leakage that is allowed"), slider, told,
     h("p", { class: "buttons" }, use), picture);
 }

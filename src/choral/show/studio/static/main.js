@@ -35,7 +35,7 @@ export async function refresh() {
 }
 
 function show(before) {
-  const { tables, job, results } = studio.state;
+  const { tables, job, curve, results } = studio.state;
   showTables(studio.state);
   if (before === null && tables.length) {
     const about = job?.about;
@@ -43,7 +43,7 @@ function show(before) {
   }
   at("choose").hidden = at("solve").hidden = studio.table === null;
   showJob(job);
-  showCurve(job);
+  showCurve(curve, job);
   const finished = before !== null && job?.result && job.result !== before.job?.result ? job.result : null;
   showResults(results, finished);
 }

@@ -10,15 +10,15 @@ const STAGES = { starting: "Starting", counting: "Counting records", searching: 
   drawing: "Drawing pictures" };
 
 export function prepareSolving() {
-  at("start").addEventListener("click", () => solve(null));
+  at("start").addEventListener("click", () => solve({ table: studio.table.number, question: question() }));
   at("keep").addEventListener("click", () => stop(true));
   at("cancel").addEventListener("click", () => stop(false));
 }
 
-export async function solve(leakage) {
+export async function solve(asked) {
   calm();
   try {
-    await post("/api/solve", { table: studio.table.number, question: { ...question(), leakage } });
+    await post("/api/solve", asked);
   } catch (error) {
     warn(error);
   }
