@@ -104,12 +104,19 @@ def main() -> int:
             d = ch.disclose(law, "affair", protect=["age", "devout"], use=use, leakage=budgets, rel_tol=1e-3)
             assert d.verify()["verified"]
             title = f"choral, {'holding' if holds else 'without'} the outcome, budget {budget:g}"
-            print(f"{title:46} {'':7} {'':6} {d.information:8.4f} " + " ".join(f"{d.leakage[g]:8.4f}" for g in ("age", "devout")))
-            rivals = {"outcome": ["affair"]} if holds else {"record": COLUMNS, "happy and married": ["happy", "married"]}
+            print(
+                f"{title:46} {'':7} {'':6} {d.information:8.4f} "
+                + " ".join(f"{d.leakage[g]:8.4f}" for g in ("age", "devout"))
+            )
+            rivals = (
+                {"outcome": ["affair"]} if holds else {"record": COLUMNS, "happy and married": ["happy", "married"]}
+            )
             for name, columns in rivals.items():
                 response = RandomisedResponse(law, columns)
                 if response.information("affair", response.channel(1.0)) > d.information:
-                    response.row(f"  equal utility: response of the {name}", response.truth_for("affair", d.information))
+                    response.row(
+                        f"  equal utility: response of the {name}", response.truth_for("affair", d.information)
+                    )
                 if budget:
                     response.row(f"  equal leakage: response of the {name}", response.truth_for("age", budget))
     return 0

@@ -62,16 +62,28 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("path", WITH_COMMANDS, ids=[path.stem for path in WITH_COMMANDS])
 def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "120",
+    }
     checker = doctest.OutputChecker()
     for command, shown in sessions(path):
         done = subprocess.run(
-            ["bash", "-c", command], capture_output=True, text=True, check=False, cwd=folder, env=environment, encoding="utf-8"
+            ["bash", "-c", command],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            env=environment,
+            encoding="utf-8",
         )
         said = done.stdout + done.stderr
         assert done.returncode == 0, f"{command}\n{said}"
         if shown:
-            assert checker.check_output(shown, said, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), f"{command}\n{said}"
+            assert checker.check_output(shown, said, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), (
+                f"{command}\n{said}"
+            )
 
 
 def test_every_shell_block_is_run():
