@@ -166,6 +166,23 @@ def test_codes_are_joined_by_row_number_too(release, table, codes, found):
     assert audit(release, table, backwards, seed=1).output.tests == found.output.tests
 
 
+def test_row_numbers_are_not_a_column_of_the_table_that_is_named_row(release, table, codes, found):
+    """Joined with that column instead, each code would be held against somebody else's record."""
+    shuffled = np.random.default_rng(8).permutation(len(codes)) + 1
+    by_row = {"row": list(range(1, len(codes) + 1)), "code": codes}
+    again = audit(release, {**table, "row": shuffled.tolist()}, by_row, seed=1)
+    assert again.output.tests == found.output.tests
+
+
+def test_codes_are_joined_by_the_text_of_identifiers(release, table, codes, found, tmp_path):
+    """The table has 0100, 0101, … as text; in the file of codes they look like numbers."""
+    ids = [f"0{i}" for i in table["id"]]
+    lines = [f"{who},{code}\n" for who, code in zip(ids, codes, strict=True)]
+    (tmp_path / "codes.csv").write_text("".join(["id,code\n", *lines]))
+    again = audit(release, {**table, "id": ids}, tmp_path / "codes.csv", seed=1)
+    assert again.output.tests == found.output.tests
+
+
 def test_what_cannot_be_joined_is_refused(release, table, codes):
     with pytest.raises(LawError, match="1 of 2000 rows"):
         audit(release, table, {"id": [*table["id"][1:], 99], "code": codes})

@@ -175,6 +175,13 @@ def test_decode_keeps_rows_and_columns_and_adds_the_posterior(release, tmp_path)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_decode_keeps_identifiers_as_they_are_written(card, tmp_path):
+    (tmp_path / "codes.csv").write_text("who,code\n007,0\n8,1\n2001-1-2,2\n")
+    assert decode(card, tmp_path / "codes.csv", tmp_path / "out.csv") == 3
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["who", "007", "8", "2001-1-2"]
+
+
 def test_decode_refuses_what_is_not_its_codes(release, card, tmp_path):
     out = tmp_path / "out.csv"
     for codes, words in (

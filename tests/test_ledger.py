@@ -29,7 +29,7 @@ class RefusedError(Exception):
     """A conflict, raised so that the entry is undone."""
 
 
-def use(release="a", table="t", rows=3, after=None, column="id", kind="integer"):
+def use(release="a", table="t", rows=3, after=None, column="id", kind="text"):
     return Use(release, table, rows, after, column, kind if column else None)
 
 
@@ -156,8 +156,8 @@ def test_another_column_or_kind_of_identifiers_is_refused(path):
     with pytest.raises(LedgerError, match="identified by 'id' so far, and now by 'mail'") as refusal:
         told(path, [9], [10], column="mail", table="u")
     assert "--id id" in refusal.value.remedy
-    with pytest.raises(LedgerError, match="of kind integer so far, and now are of kind text"):
-        told(path, [9], [10], kind="text", table="u")
+    with pytest.raises(LedgerError, match="of kind text so far, and now are of kind uuid"):
+        told(path, [9], [10], kind="uuid", table="u")
 
 
 def test_many_records_in_every_part(path, monkeypatch):

@@ -142,7 +142,7 @@ def decode(card: Card, codes: Any, output: str | os.PathLike[str], *, force: boo
     if target.suffix.lower() not in (".csv", ".parquet"):
         raise ReleaseFileError(f"{target} is neither .csv nor .parquet.", "Choose one of these endings.")
     values = card.values
-    with opened(codes) as table:
+    with opened(codes, as_written=lambda name: name != CODE) as table:
         rows, items = _checked_codes(card, table), [identifier(name) for name in table.columns]
         for v, value in enumerate(values):
             posterior = ", ".join(repr(row[v]) for row in card.p_w_given_y)

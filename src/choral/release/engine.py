@@ -108,7 +108,7 @@ def disclose_table(
     book = Path(ledger)
     if book.resolve() == target.resolve():
         raise ReleaseFileError(f"{target} is to hold the codes and the ledger.", "Name two files.")
-    source = open_table(table, release.recipe.types)
+    source = open_table(table, release.recipe.types, lambda name: name == id)
     with closing(source.connection):
         if source.path is not None and source.path.resolve() == target.resolve():
             raise ReleaseFileError(f"{target} is the table itself.", "Write the codes to another file.")
@@ -217,8 +217,14 @@ class _Run:
 
     def _kind_of_id(self, id: str) -> identity.Kind:
         self.source.require([id], "id")
-        if id.casefold() == CODE:
-            raise ColumnError(f"The identifier is named '{id}', like the column of codes.", "Rename it.")
+        if id.casefold() in (CODE, ROW):
+            raise ColumnError(
+                f"The identifier is named '{id}', like the column of {'codes' if id.casefold() == CODE else 'row numbers'} "
+                "in what is written.",
+                "Rename it.",
+            )
+        if self.source.columns[id] == "UUID":  # DuckDB hands these on as text
+            return "uuid"
         with reading(self.source.name):
             empty = self.source.connection.sql(f"SELECT {identifier(id)} FROM {self.source.sql} LIMIT 0")
             return identity.kind_of(empty.to_arrow_table().schema.field(0).type, id)

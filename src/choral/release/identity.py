@@ -1,18 +1,20 @@
 """Identifiers in a canonical form of 128 bits, the same on every engine, and keyed functions of them.
 
 A record is drawn for by its identifier, so the same person must have the same bits wherever the table is read. A block
-of sixteen bytes is made from the value and its kind alone, never from the width of the column or from the engine:
+of sixteen bytes is made from the text of the identifier alone, never from the type or width of the column, nor from what
+else is in it, nor from the engine:
 
-    integer   bytes 0 to 14: the value as a little-endian two's complement number of 120 bits;      byte 15: 1
     text      up to 14 bytes of UTF-8: bytes 0 to 13: these, then zeros; byte 14: how many;         byte 15: 2
               longer: bytes 0 to 14: BLAKE2b of the UTF-8, with a digest of 15 bytes, no key;       byte 15: 3
-    position  bytes 0 to 14: the number of the row, from 0, like an integer;                        byte 15: 4
+    position  bytes 0 to 14: the number of the row, from 0, little-endian;                          byte 15: 4
 
-Integers and short texts are told apart without exception, and never from values of another kind, since byte 15 differs.
-Two long texts share a block only where BLAKE2b collides in 120 bits. Text is taken as it is: no case folding, no
-trimming, no Unicode normalisation. A date is its ISO text (2024-02-29), a UUID its usual text in lower case. Decimals
-without a fraction part are integers. Floats, truth values, timestamps, bytes and missing values identify nobody
-reliably: they are refused.
+An integer is its decimal text, so 17 and "17" are one identifier, and "017" is another. Columns of CSV and JSON files have
+no types of their own: there an identifier is the text that is written. Text is taken as it is: no case folding, no
+trimming, no Unicode normalisation. In a column of dates an identifier is its ISO text (2024-02-29), in one of UUIDs the usual
+text in lower case; since a text column may write these in other ways, the ledger does not let the two kinds follow each
+other. Decimals without a fraction part are integers. Floats, truth values, timestamps, bytes and missing values identify
+nobody reliably: they are refused. Short texts are told apart without exception; two long texts share a block only where
+BLAKE2b collides in 120 bits.
 
 `encrypt` is AES-256 on each block. AES is a permutation of the blocks, used as a pseudo-random function: who does not
 have the key tells it from random bits on q different blocks with an advantage of at most q² / 2¹²⁹ more than it takes
@@ -22,7 +24,7 @@ to break AES (10⁹ records: 2⁻⁶⁹). `subkey` derives keys for separate pur
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +36,11 @@ if TYPE_CHECKING:
 
 Blocks: TypeAlias = npt.NDArray[np.uint8]
 """One identifier per row of sixteen bytes."""
-Kind: TypeAlias = Literal["integer", "text"]
+Kind: TypeAlias = Literal["text", "date", "uuid"]
+"""How identifiers are written: as they stand (integers in decimal digits), or in the one way in which a type writes them."""
 
 WIDTH = 16
-INTEGER, SHORT, LONG, POSITION = 1, 2, 3, 4
+SHORT, LONG, POSITION = 2, 3, 4
 LONGEST_SHORT = 14
 KEY_BYTES = 32
 
@@ -69,19 +72,27 @@ def encrypt(key: bytes, blocks: Blocks) -> Blocks:
 
 def positions(start: int, count: int) -> Blocks:
     """The blocks of `count` rows from row number `start`, for tables without identifiers."""
-    return _numbers(np.arange(start, start + count, dtype=np.int64), POSITION)
+    out = np.zeros((count, 2), dtype="<u8")
+    out[:, 0] = np.arange(start, start + count, dtype=np.uint64)
+    numbered = out.view(np.uint8)
+    numbered[:, WIDTH - 1] = POSITION
+    return numbered
 
 
 def kind_of(type_: pa.DataType, column: str) -> Kind:
-    """Whether a column of this Arrow type identifies by integers or by text; raises where it identifies nobody."""
+    """How a column of this Arrow type writes identifiers; raises where it identifies nobody."""
     import pyarrow.types as t
 
     if t.is_dictionary(type_):
         return kind_of(type_.value_type, column)
     if t.is_integer(type_) or (t.is_decimal(type_) and type_.scale == 0):
-        return "integer"
-    if t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_) or t.is_date(type_) or _is_uuid(type_):
         return "text"
+    if t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_):
+        return "text"
+    if t.is_date(type_):
+        return "date"
+    if _is_uuid(type_):
+        return "uuid"
     if t.is_floating(type_) or t.is_decimal(type_):
         remedy = "The same number may be written in several ways: cast it to an integer or to text."
     elif t.is_boolean(type_):
@@ -97,8 +108,8 @@ def blocks(values: pa.Array | pa.ChunkedArray, column: str = "id", before: int =
     """The blocks of a column of identifiers, or of a part of it with `before` rows before it.
 
     >>> import pyarrow as pa
-    >>> narrow, wide = pa.array([7, 255], pa.uint8()), pa.array([7, 255], pa.int64())
-    >>> bool((blocks(narrow) == blocks(wide)).all())
+    >>> narrow, text = pa.array([7, 255], pa.uint8()), pa.array(["7", "255"])
+    >>> bool((blocks(narrow) == blocks(text)).all())
     True
     >>> bytes(blocks(pa.array(["ann"]))[0])
     b'ann\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x03\\x02'
@@ -106,7 +117,7 @@ def blocks(values: pa.Array | pa.ChunkedArray, column: str = "id", before: int =
     import pyarrow as pa
     import pyarrow.types as t
 
-    kind = kind_of(values.type, column)
+    kind_of(values.type, column)
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if t.is_dictionary(values.type):
@@ -117,18 +128,15 @@ def blocks(values: pa.Array | pa.ChunkedArray, column: str = "id", before: int =
             f"The identifier '{column}' is missing, for the first time in row {row}.",
             "Give every record an identifier.",
         )
-    if kind == "text":
-        return _texts(_as_text(values))
-    if t.is_decimal(values.type):
-        return _wide_numbers(values.to_pylist(), column)
-    return _numbers(values.to_numpy(zero_copy_only=False), INTEGER)
+    return _texts(as_text(values))
 
 
 def _is_uuid(type_: pa.DataType) -> bool:
     return str(getattr(type_, "extension_name", "")) == "arrow.uuid"
 
 
-def _as_text(values: pa.Array) -> pa.Array:
+def as_text(values: pa.Array) -> pa.Array:
+    """Identifiers as the texts that they are drawn for by."""
     import pyarrow as pa
 
     if _is_uuid(values.type):
@@ -136,29 +144,6 @@ def _as_text(values: pa.Array) -> pa.Array:
     if pa.types.is_date64(values.type):
         values = values.cast(pa.date32())
     return values.cast(pa.large_string())
-
-
-def _numbers(numbers: npt.NDArray[np.integer[Any]], tag: int) -> Blocks:
-    """Integers of up to 64 bits: eight bytes, seven of sign, and the tag."""
-    out = np.empty((len(numbers), 2), dtype="<u8")
-    if numbers.dtype.kind == "u":
-        out[:, 0] = numbers
-        out[:, 1] = 0
-    else:
-        signed = numbers.astype("<i8", copy=False)
-        out[:, 0] = signed.view("<u8")
-        np.right_shift(signed, 63, out=out[:, 1].view("<i8"))
-    tagged = out.view(np.uint8)
-    tagged[:, WIDTH - 1] = tag
-    return tagged
-
-
-def _wide_numbers(numbers: list[Any], column: str) -> Blocks:
-    try:
-        joined = b"".join(int(n).to_bytes(WIDTH - 1, "little", signed=True) + bytes([INTEGER]) for n in numbers)
-    except OverflowError:
-        raise ColumnError(f"The column '{column}' has an integer of more than 120 bits.", "Cast it to text.") from None
-    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, WIDTH)
 
 
 def _texts(values: pa.Array) -> Blocks:

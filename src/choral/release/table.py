@@ -10,20 +10,24 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from choral.errors import ColumnError, LawError, did_you_mean
 
 if TYPE_CHECKING:
     import duckdb
 
+Chosen: TypeAlias = Callable[[str], bool]
+"""Which columns, by their names."""
+
 DELIMITERS = ",;\t|"
 READERS = {".csv": "read_csv", ".parquet": "read_parquet"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
-CSV_TYPES = ("BIGINT", "DOUBLE", "DATE", "VARCHAR")
+TEXT = "VARCHAR"
+CSV_TYPES = ("BIGINT", "DOUBLE", "DATE", TEXT)
 FRAME = "choral_frame"
 DATABASE = "choral_source"
 ROWS_AT_ONCE = 1 << 16
@@ -71,11 +75,12 @@ class Source:
                 )
 
 
-def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
+def open_table(source: Any, types: Mapping[str, str] | None = None, as_written: Chosen | None = None) -> Source:
     """A table, ready for queries: a path, `database.duckdb::table`, or a frame (pandas, polars, arrow, a mapping).
 
     The types of a CSV file are found once over the whole file; `types` declares those of some columns instead, and a
-    field that is not of its declared type is an error when it is read.
+    field that is not of its declared type is an error when it is read. Columns that `as_written` chooses are text in
+    CSV and JSON files, whose types are only guessed: an identifier must not depend on the rest of its column.
 
     >>> open_table({"W": [0, 1, 1], "X": ["a", "a", None]}).columns
     {'W': 'BIGINT', 'X': 'VARCHAR'}
@@ -84,7 +89,7 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
     connection.execute("SET enable_progress_bar = false")  # it would write to standard output, where --json goes
     try:
         if isinstance(source, str | os.PathLike):
-            return _opened_file(connection, os.fspath(source), types or {})
+            return _opened_file(connection, os.fspath(source), types or {}, as_written)
         return _opened_frame(connection, source)
     except BaseException:
         connection.close()
@@ -92,12 +97,14 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
 
 
 @contextmanager
-def opened(source: Any, types: Mapping[str, str] | None = None) -> Iterator[Source]:
+def opened(
+    source: Any, types: Mapping[str, str] | None = None, as_written: Chosen | None = None
+) -> Iterator[Source]:
     """A table for the time of a `with`; one that is open already stays open."""
     if isinstance(source, Source):
         yield source
         return
-    table = open_table(source, types)
+    table = open_table(source, types, as_written)
     try:
         yield table
     finally:
@@ -137,7 +144,9 @@ def _duckdb() -> Any:
     return duckdb
 
 
-def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, types: Mapping[str, str]) -> Source:
+def _opened_file(
+    connection: duckdb.DuckDBPyConnection, text: str, types: Mapping[str, str], as_written: Chosen | None
+) -> Source:
     place, mark, table = text.partition("::")
     path = Path(place)
     reader = READERS.get(path.suffix.lower())
@@ -154,21 +163,38 @@ def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, types: Mappin
         return _opened_database(connection, path, table)
     literal = text_literal(re.sub(r"([*?\[])", r"[\1]", place))
     if reader == "read_csv":
-        return _checked(_opened_csv(connection, path, literal, types))
+        return _checked(_opened_csv(connection, path, literal, types, as_written))
     sql = f"read_json({literal}, sample_size = -1)" if reader == "read_json" else f"read_parquet({literal})"
-    return _checked(Source(connection, sql, _columns(connection, sql, place), place, path))
+    columns = _columns(connection, sql, place)
+    if reader == "read_json" and as_written is not None:
+        columns = {name: TEXT if as_written(name) else type_ for name, type_ in columns.items()}
+        sql = f"read_json({literal}, columns = {_typed(columns)})"
+    return _checked(Source(connection, sql, columns, place, path))
 
 
-def _opened_csv(connection: duckdb.DuckDBPyConnection, path: Path, literal: str, types: Mapping[str, str]) -> Source:
+def _typed(columns: Mapping[str, str]) -> str:
+    """Names and types, as DuckDB's readers take them."""
+    listed = ", ".join(f"{text_literal(name)}: {text_literal(type_)}" for name, type_ in columns.items())
+    return f"{{{listed}}}"
+
+
+def _opened_csv(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    literal: str,
+    types: Mapping[str, str],
+    as_written: Chosen | None,
+) -> Source:
     """A CSV file with the types that its whole content has, or that were declared; dates are written 2026-01-31."""
     header, delimiter = _header(path)
     dialect = f"{literal}, header = true, delim = {text_literal(delimiter)}, dateformat = '%Y-%m-%d'"
     dialect += """, quote = '"', escape = '"'"""
 
     def as_read(columns: Mapping[str, str]) -> str:
-        listed = ", ".join(f"{text_literal(name)}: {text_literal(type_)}" for name, type_ in columns.items())
-        return f"read_csv({dialect}, auto_detect = false, columns = {{{listed}}})"
+        return f"read_csv({dialect}, auto_detect = false, columns = {_typed(columns)})"
 
+    if as_written is not None:
+        types = {**types, **{name: TEXT for name in header if as_written(name)}}
     found = {name: types[name] for name in header if name in types}
     if len(found) < len(header):
         candidates = ", ".join(map(text_literal, CSV_TYPES))
@@ -178,7 +204,7 @@ def _opened_csv(connection: duckdb.DuckDBPyConnection, path: Path, literal: str,
             detected = _columns(connection, detecting, str(path))
         except LawError:
             with reading(str(path)):
-                connection.execute(f"SELECT count(*) FROM {as_read(dict.fromkeys(header, 'VARCHAR'))}")
+                connection.execute(f"SELECT count(*) FROM {as_read(dict.fromkeys(header, TEXT))}")
             raise
         found = {name: types.get(name, detected[name]) for name in header}
     return Source(connection, as_read(found), found, str(path), path)

@@ -96,13 +96,18 @@ class Given:
 def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[Sequence[str]]) -> Given:
     """Join a table with its disclosed codes, by row number or by the identifier that both have."""
     recipe = release.recipe
-    table = source if isinstance(source, Source) else open_table(source, recipe.types)
+    output = disclosed if isinstance(disclosed, Source) else open_table(disclosed, as_written=lambda name: name != CODE)
+    key = _key(output)
+    by_row = key == ROW
+    table = source
+    if not isinstance(source, Source):
+        table = open_table(source, recipe.types, lambda name: name == key and not by_row)
     recipe.check(table.columns, table.name)
-    output = disclosed if isinstance(disclosed, Source) else open_table(disclosed)
-    key = _key(output, table)
+    if not by_row:
+        table.require([key], "id")
     with reading(output.name):
         arrow = output.connection.sql(
-            f"SELECT {identifier(key)}, {identifier(CODE)} FROM {output.sql}"
+            f"SELECT CAST({identifier(key)} AS VARCHAR) AS {identifier(key)}, {identifier(CODE)} FROM {output.sql}"
         ).to_arrow_table()
     if len(set(arrow.column(0).to_pylist())) < arrow.num_rows:
         raise LawError(
@@ -111,10 +116,10 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     table.connection.register(GIVEN, arrow)
     names = list(dict.fromkeys(name for group in groups for name in group))
     table.require(names, "protect")
-    by_row = key == ROW and ROW not in table.columns
     carried = list(dict.fromkeys([*names, *recipe.use, *([] if by_row else [key])]))
     inner = recipe.select(table.sql, carried, STATE)
-    numbered = f"SELECT *, {'row_number() OVER ()' if by_row else identifier(key)} AS choral_key FROM ({inner})"
+    keyed = "row_number() OVER ()" if by_row else identifier(key)
+    numbered = f"SELECT *, CAST({keyed} AS VARCHAR) AS choral_key FROM ({inner})"
     items = ", ".join(f"{recipe.column(name).code_sql()} AS c{i}" for i, name in enumerate(names))
     query = (
         f"SELECT {identifier(STATE)}, d.{identifier(CODE)}, {items}, count(*) FROM ({numbered}) t "
@@ -147,15 +152,14 @@ def _given(release: Release, rows: list[Any], names: list[str], groups: Sequence
     return Given({group: np.array(list(sums.values())) for group, sums in found.items()}, by_state)
 
 
-def _key(output: Source, table: Source) -> str:
+def _key(output: Source) -> str:
+    """What identifies the rows of an output: the column beside the codes."""
     keys = [name for name in output.columns if name != CODE]
     if CODE not in output.columns or len(keys) != 1:
         raise ColumnError(
             f"{output.name} has the columns {', '.join(output.columns)}.",
             f"Give the file that disclose wrote: '{CODE}', and '{ROW}' or an identifier.",
         )
-    if keys[0] != ROW:
-        table.require(keys, "id")
     return keys[0]
 
 
