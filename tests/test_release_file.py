@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import stat
+from dataclasses import replace
 from fractions import Fraction as F
 
 import pytest
 from hypothesis import given, settings
 from laws import joints
+from typer.testing import CliRunner
 
 import choral as ch
 from choral.errors import FileInTheWayError, ReleaseFileError, VerificationError
 from choral.exact.certificate import document_to_text, sealed
+from choral.release.card import card_of
+from choral.release.file import load_release
+from choral.release.fit import fit
+from choral.release.second import fit_after
+from choral.show.cli import app
 
 
 @pytest.fixture
@@ -116,3 +125,113 @@ def test_a_forged_file_is_not_loaded_and_a_forged_result_is_not_saved(saved, tmp
     with pytest.raises(VerificationError):
         false.save(tmp_path / "false.choral")
     assert not (tmp_path / "false.choral").exists()
+
+
+# ---------------------------------------------------------------------- releases of tables, altered and sealed again
+
+
+def people(n=400, seed=1):
+    """W is mostly the parity of a and b; `c` is rare in one value, so that with min_count states are merged."""
+    rng = random.Random(seed)
+    rows = []
+    for _ in range(n):
+        a, b, c = rng.randrange(2), rng.choice("xy"), rng.choices(["k", "l", "m"], [9, 9, 1])[0]
+        w = a ^ (b == "x") if rng.random() < 0.85 else rng.randrange(2)
+        rows.append({"W": w, "a": a, "b": b, "c": c, "age": rng.randrange(20, 80), "V": rng.randrange(2) ^ (c == "k")})
+    return rows
+
+
+ASKED = {"reveal": "W", "protect": ["a", "b"], "use": ["a", "b", "c"]}
+
+
+@pytest.fixture(scope="module")
+def of_table(tmp_path_factory):
+    """Three releases of one table: nothing merged, rare states merged, and with bins."""
+    folder = tmp_path_factory.mktemp("releases")
+    fit(people(), **ASKED, min_count=1).save(folder / "plain")
+    fit(people(), **ASKED, min_count=25).save(folder / "merged")
+    binned = {**ASKED, "protect": ["a", "age"], "use": ["a", "b", "age"]}
+    fit(people(), **binned, bins={"age": [40, 60]}, min_count=1).save(folder / "binned")
+    assert load_release(folder / "merged").recipe.merged
+    assert not load_release(folder / "plain").recipe.merged
+    return folder
+
+
+def column(recipe, name):
+    return next(column for column in recipe["columns"] if column["name"] == name)
+
+
+def turned(listed):
+    return [*listed[1:], listed[0]]
+
+
+ALTERED = {
+    "states turned": ("plain", lambda r: r.update(combinations=turned(r["combinations"]))),
+    "states of merged turned": ("merged", lambda r: r.update(combinations=turned(r["combinations"]))),
+    "values turned": ("plain", lambda r: column(r, "c").update(values=turned(column(r, "c")["values"]))),
+    "values of merged turned": ("merged", lambda r: column(r, "c").update(values=turned(column(r, "c")["values"]))),
+    "values of a bin turned": ("binned", lambda r: column(r, "age").update(values=turned(column(r, "age")["values"]))),
+    "edges moved": ("binned", lambda r: column(r, "age").update(edges=[41.0, 60.0])),
+    "a value twice": ("plain", lambda r: column(r, "a").update(values=[0, 0])),
+    "a value of another kind": ("plain", lambda r: column(r, "a").update(values=[False, True])),
+    "another type": ("plain", lambda r: column(r, "a").update(type="VARCHAR")),
+    "no type": ("plain", lambda r: column(r, "a").update(type="NONSENSE(")),
+    "a group more": ("plain", lambda r: r["protect"].append(["a", "b"])),
+    "a group less": ("merged", lambda r: r["protect"].pop()),
+    "another target": ("plain", lambda r: r.update(reveal=["c"], columns=[x for x in r["columns"] if x["name"] != "W"])),
+    "used columns turned": ("plain", lambda r: r.update(use=turned(r["use"]))),
+    "used columns of merged turned": ("merged", lambda r: r.update(use=turned(r["use"]))),
+    "out of range": ("plain", lambda r: r["combinations"].__setitem__(0, [9, 9, 9])),
+    "a combination twice": ("plain", lambda r: r["combinations"].__setitem__(0, r["combinations"][1])),
+    "merged by a trick": ("plain", lambda r: r.update(merged=[-1, 1])),
+    "another one merged": ("merged", lambda r: r.update(kept=r["kept"] - 1, merged=[r["merged"][0] + 1])),
+    "not so rare": ("plain", lambda r: r.update(min_count=10**6)),
+    "about all people": ("plain", lambda r: r["law"].update(about="all people")),
+    "more rows": ("plain", lambda r: r["table"].update(rows=401)),
+    "after without codes": ("plain", lambda r: r.update(after={"digest": "ab" * 32, "first": [0]})),
+    "after no digest": ("plain", lambda r: r.update(after={"digest": "zz", "first": [0] * 8})),
+    "after a gap": ("plain", lambda r: r.update(after={"digest": "ab" * 32, "first": [7]})),
+}
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_a_recipe_that_does_not_fit_its_certificate_is_refused(of_table, tmp_path, name):
+    """Sealed again, so the digest is right, and the stand-alone verifier, which knows no recipes, accepts the file."""
+    which, alter = ALTERED[name]
+    document = json.loads((of_table / which).read_text(encoding="utf-8"))
+    before = json.dumps(document["recipe"])
+    alter(document["recipe"])
+    assert json.dumps(document["recipe"]) != before
+    forged = tmp_path / "forged.choral"
+    forged.write_text(document_to_text(sealed(document)), encoding="utf-8")
+    with pytest.raises((VerificationError, ReleaseFileError), match=r"recipe"):
+        load_release(forged)
+    ended = CliRunner().invoke(app, ["verify", str(forged)])
+    assert ended.exit_code == 1
+    assert "FAILED       recipe" in ended.output
+    told = json.loads(CliRunner().invoke(app, ["verify", str(forged), "--json"]).output)
+    assert (told["verified"], told["claim"]) == (False, "recipe")
+
+
+@pytest.mark.parametrize("which", ["plain", "merged", "binned"])
+def test_verify_says_that_the_recipe_fits(of_table, which):
+    load_release(of_table / which)
+    ended = CliRunner().invoke(app, ["verify", str(of_table / which)])
+    assert (ended.exit_code, "holds        the recipe leads to" in ended.output) == (0, True)
+    assert "recipe" in json.loads(CliRunner().invoke(app, ["verify", str(of_table / which), "--json"]).output)
+
+
+def test_the_recipe_of_a_second_release_fits(tmp_path):
+    first = fit(people(), **ASKED, min_count=20)
+    second = fit_after(first, people(), "V", ["a", "b"], ["a", "c"], min_count=20)
+    second.save(tmp_path / "second")
+    assert load_release(tmp_path / "second").recipe == second.recipe
+
+
+def test_a_card_promises_what_was_proved(of_table):
+    """In memory nothing stops anybody from changing a recipe; the guarantee is of the certificate's groups all the same."""
+    release = load_release(of_table / "plain")
+    forged = replace(release, recipe=replace(release.recipe, protect=(("a",), ("b",), ("a", "b"))))
+    card = card_of(forged).document
+    assert [group["columns"] for group in card["protect"]] == [["a"], ["b"]]
+    assert not any("together" in line for line in card["guarantee"][1:])

@@ -530,6 +530,13 @@ def certified(law: Law, problem: Problem, solution: Solution) -> Disclosure:
 
 def load(path: str | os.PathLike[str]) -> Disclosure:
     """The disclosure in a release file. Every claim is verified first; raises if one fails."""
+    document = read_document(path)
+    certificate.check(document)
+    return of_document(document, _path(path))
+
+
+def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The document in a release file, whole, with nothing verified."""
     place = _path(path)
     try:
         text = place.read_text(encoding="utf-8")
@@ -537,8 +544,11 @@ def load(path: str | os.PathLike[str]) -> Disclosure:
         raise ReleaseFileError(f"There is no file {place}.", "Check the path.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ReleaseFileError(f"{place} cannot be read: {error}.", "Check the path and the permissions.") from None
-    document = certificate.text_to_document(text, str(place))
-    certificate.check(document)
+    return certificate.text_to_document(text, str(place))
+
+
+def of_document(document: dict[str, Any], place: Path) -> Disclosure:
+    """The disclosure that a document is, which has been verified."""
     law = certificate.law_of(document)
     if isinstance(law, Exchangeable):
         problem = pose_types(law, int(document["protect"][0][0].removeprefix("any ")))

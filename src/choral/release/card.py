@@ -76,7 +76,8 @@ def card_of(release: Release, precision: int = PRECISION) -> Card:
     if isinstance(precision, bool) or not isinstance(precision, int) or not 1 <= precision <= MOST_PRECISE:
         raise ProblemError(f"precision={precision!r} decimals.", f"Say 1 to {MOST_PRECISE}.")
     found, recipe = release.disclosure, release.recipe
-    withheld = bool(set(recipe.reveal) & {name for group in recipe.protect for name in group})
+    reveal, groups = found.problem.target.columns, _groups(release)
+    withheld = bool(set(reveal) & {name for group in groups for name in group})
     values = [certificate.encode(value) for value in found.problem.target.values]
 
     def rounded(p: Fraction) -> float:
@@ -86,11 +87,11 @@ def card_of(release: Release, precision: int = PRECISION) -> Card:
         {
             "format": CARD_FORMAT,
             "version": VERSION,
-            "reveal": list(recipe.reveal),
+            "reveal": list(reveal),
             "use": list(recipe.use),
             "protect": [
                 {"columns": list(group), "budget": budget}
-                for group, budget in zip(recipe.protect, _budgets(release), strict=True)
+                for group, budget in zip(groups, _budgets(release), strict=True)
             ],
             "law": {"kind": recipe.law["kind"], "about": recipe.law["about"]},
             "information": rounded(Fraction(found.document["claims"]["information"])),
@@ -190,9 +191,14 @@ def _event(names: list[str], value: Any) -> str:
     return f"p({', '.join(f'{name}={part}' for name, part in zip(names, parts, strict=True))})"
 
 
+def _groups(release: Release) -> list[tuple[str, ...]]:
+    """The protected groups, from the certificate: what was proved."""
+    return [group.columns for group in release.disclosure.problem.groups]
+
+
 def _budgets(release: Release) -> list[dict[str, str] | None]:
     """What each protected group may be told about, as exact fractions; None where nothing."""
-    listed = release.disclosure.problem.budgets or [None] * len(release.recipe.protect)
+    listed = release.disclosure.problem.budgets or [None] * len(_groups(release))
     return [None if budget is None else {budget.kind: str(budget.amount)} for budget in listed]
 
 
@@ -200,7 +206,7 @@ def _guarantee(release: Release) -> list[str]:
     recipe = release.recipe
     told = "The code" if recipe.after is None else "The code, which is a pair with that of an earlier release,"
     words = [f"Under the law of {recipe.law['about']}:"]
-    for group, budget in zip(recipe.protect, _budgets(release), strict=True):
+    for group, budget in zip(_groups(release), _budgets(release), strict=True):
         name = " and ".join(group) + (" together" if len(group) > 1 else "")
         if budget is None:
             words.append(
@@ -212,7 +218,7 @@ def _guarantee(release: Release) -> list[str]:
             words.append(f"{told} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
     if release.disclosure.problem.further:
         words.append("The same holds under every further law that the curator declared, and under their mixtures.")
-    words.append(f"Of all such codes this one was sought to tell most about {' and '.join(recipe.reveal)}.")
+    words.append(f"Of all such codes this one was sought to tell most about {' and '.join(release.disclosure.problem.target.columns)}.")
     return words
 
 

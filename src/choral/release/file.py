@@ -1,7 +1,7 @@
 """The release file: a verified disclosure, the recipe that reads tables, and the key of its draws.
 
 One JSON document, the curator's alone (docs/release-format.md). The stand-alone verifier checks the law, the channel
-and the claims; the recipe and the key are covered by the digest.
+and the claims; whoever loads a release here also compares its recipe with them (`choral.release.agreement`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from choral.disclosure import Disclosure, check_output, load, write_whole
 from choral.errors import ReleaseFileError
 from choral.exact import certificate
 from choral.problem.kernel import MOST_LISTED
+from choral.release.agreement import check_recipe
 from choral.release.recipe import Recipe
 
 KEY_BYTES = 32
@@ -93,6 +94,7 @@ class Release:
             if apart.resolve() == target.resolve():
                 raise ReleaseFileError(f"{apart} is to hold the key and the release.", "Name two files.")
         self.disclosure.verify()
+        check_recipe(self.disclosure, self.recipe)
         if key_path is not None:
             key = {"format": KEY_FORMAT, "release": self.digest, "key": self.needed_key().hex()}
             write_whole(Path(key_path), json.dumps(key, indent=1) + "\n", force)
@@ -121,8 +123,7 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
     if "recipe" not in disclosure.document:
         return disclosure
     recipe = Recipe.from_document(disclosure.document["recipe"])
-    if recipe.size != len(disclosure.states):
-        raise ReleaseFileError(f"The recipe of {path} does not fit its channel.", "Get the file again.")
+    check_recipe(disclosure, recipe)
     try:
         salt = bytes.fromhex(disclosure.document["salt"])
         key = bytes.fromhex(disclosure.document["key"]) if "key" in disclosure.document else None

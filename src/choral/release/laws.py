@@ -102,8 +102,12 @@ def law_for(
 
 def frequencies(counts: Counts, names: Sequence[str], alphabets: Alphabets) -> tuple[Joint, LawSource]:
     """The table's own frequencies: for releasing this very table."""
-    about = f"the {sum(counts.values())} records of this table, each as a draw from the table's frequencies"
-    return Joint.from_counts(counts, names, alphabets), LawSource("frequencies", {}, about)
+    return Joint.from_counts(counts, names, alphabets), LawSource("frequencies", {}, about_frequencies(sum(counts.values())))
+
+
+def about_frequencies(rows: int) -> str:
+    """What a guarantee under the frequencies of a table is about."""
+    return f"the {rows} records of this table, each as a draw from the table's frequencies"
 
 
 def dirichlet(

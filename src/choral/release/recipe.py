@@ -191,6 +191,10 @@ class After:
     digest: str
     first: tuple[int, ...]
 
+    def is_whole(self) -> bool:
+        """Whether the digest is one, and the earlier codes are 0, 1, … without a gap."""
+        return re.fullmatch("[0-9a-f]{64}", self.digest) is not None and set(self.first) == set(range(len(set(self.first))))
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -357,9 +361,22 @@ class Recipe:
         known = {column.name for column in recipe.columns}
         named = {*recipe.use, *recipe.reveal, *(name for group in recipe.protect for name in group)}
         fits = named == known and recipe.missing in MISSING and recipe.unseen in UNSEEN
-        if not fits or recipe.kept + sum(recipe.merged) != len(set(recipe.combinations)):
+        if not fits or not recipe._counts_fit() or not (recipe.after is None or recipe.after.is_whole()):
             raise ReleaseFileError("The recipe of the release does not fit together.", "Get the file again.")
         return recipe
+
+    def _counts_fit(self) -> bool:
+        """Whether columns and combinations are listed once each, within the alphabets, and add up to the states."""
+        names = [column.name.casefold() for column in self.columns]
+        sizes = [len(column.values) for column in self._used]
+        listed = len(set(names)) == len(names) and len(set(self.use)) == len(self.use) > 0
+        inside = all(
+            len(codes) == len(sizes) and all(0 <= i < size for i, size in zip(codes, sizes, strict=True))
+            for codes in self.combinations
+        )
+        several = self.kept >= 0 and all(many > 0 for many in self.merged)
+        adds_up = self.kept + sum(self.merged) == len(self.combinations) == len(set(self.combinations))
+        return listed and inside and several and adds_up
 
 
 def _as_float(value: int) -> float | None:

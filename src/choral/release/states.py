@@ -61,10 +61,10 @@ def with_states(joint: Joint, recipe: Recipe) -> Joint:
     for cell, weight in joint.cells.items():
         state = recipe.state_of_combination[tuple(cell[i] for i in used)]
         sums[(*(cell[i] for i in where), state)] += weight
-    return Joint([*names, recipe.state_column], [*(joint.alphabets[i] for i in where), _symbols(recipe)], sums)
+    return Joint([*names, recipe.state_column], [*(joint.alphabets[i] for i in where), symbols(recipe)], sums)
 
 
-def _symbols(recipe: Recipe) -> list[Any]:
+def symbols(recipe: Recipe) -> list[Any]:
     """What the states are called: the values of the used columns, and "rare" (with a number where there are several)."""
     alphabets = [recipe.column(name).values for name in recipe.use]
     own = recipe.combinations[: recipe.kept]

@@ -75,11 +75,12 @@ def verify(
 ) -> None:
     """Recompute every claim of a release file; exit status 0 only if all hold.
 
-    The verifier is one file that needs Python alone: `python verifier.py release.choral` does the same without choral.
+    The verifier is one file that needs Python alone: `python verifier.py release.choral` does the same without choral. Of a
+    release of a table, this command also compares the recipe, by which records become states, with the certificate.
     """
-    from choral.exact import verifier
+    from choral.show.commands.verify import verified
 
-    raise typer.Exit(verifier.main([str(release), *(["--json"] if as_json else [])]))
+    raise typer.Exit(verified(release, as_json))
 
 
 app.command(epilog=fit_commands.BOUNDS)(fit_commands.bounds)

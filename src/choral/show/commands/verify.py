@@ -1,0 +1,55 @@
+"""`choral verify`: the stand-alone verifier, and for a release of a table the comparison of its recipe with what was verified."""
+
+from __future__ import annotations
+
+import json
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import typer
+
+from choral.show.options import print_json
+
+
+def verified(release: Path, as_json: bool) -> int:
+    """Print what is claimed and what holds; the exit status is 0 only if all does."""
+    from choral.exact import verifier
+
+    if not as_json:
+        status = verifier.main([str(release)])
+        reason = _reason_against_recipe(release) if status == 0 else None
+        if reason is not None:
+            typer.echo(f"holds        {FITS}" if reason == "" else f"FAILED       recipe: {reason}")
+        return 1 if reason else status
+    with redirect_stdout(StringIO()) as said:
+        status = verifier.main([str(release), "--json"])
+    reason = _reason_against_recipe(release) if status == 0 else None
+    if reason:
+        print_json({"verified": False, "claim": "recipe", "reason": reason})
+        return 1
+    if said.getvalue():
+        print_json({**json.loads(said.getvalue()), **({} if reason is None else {"recipe": FITS})})
+    return status
+
+
+FITS = "the recipe leads to the states of this law, with its values and groups; where bins are cut is the curator's word"
+
+
+def _reason_against_recipe(release: Path) -> str | None:
+    """Why the recipe of a verified file does not fit; empty if it does, None if there is none."""
+    from choral.disclosure import of_document, read_document
+    from choral.errors import ReleaseFileError, VerificationError
+    from choral.release.agreement import check_recipe
+    from choral.release.recipe import Recipe
+
+    document = read_document(release)
+    if "recipe" not in document:
+        return None
+    try:
+        check_recipe(of_document(document, release), Recipe.from_document(document["recipe"]))
+    except VerificationError as error:
+        return error.reason
+    except ReleaseFileError as error:
+        return str(error)
+    return ""
