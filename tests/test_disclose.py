@@ -29,11 +29,13 @@ from scipy.stats import chi2
 from typer.testing import CliRunner
 
 from choral.errors import ChoralError, ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
+from choral.exact.certificate import document_to_text, sealed
 from choral.release import engine
 from choral.release.engine import Drawing, disclose_table
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.identity import blocks, positions, subkey
+from choral.release.recipe import After
 from choral.release.second import fit_after
 from choral.show.cli import app
 
@@ -596,6 +598,43 @@ def test_an_identifier_named_like_the_row_numbers_is_refused(release, table, tmp
     """Else nobody could say what the column `row` of an output means."""
     with pytest.raises(ColumnError, match="like the column of row numbers"):
         told(release, table.rename_columns({"who": "Row"}), tmp_path, id="Row")
+
+
+def test_a_release_that_only_says_that_it_comes_after_another_is_refused(folder, release, table):
+    """Its certificate and its recipe hold, so it loads; but its first code is not the one that was told."""
+    path = folder / "table.csv"
+    release = replace(fit(path, **RULES), key=KEY)
+    told(release, path, folder, "1.parquet")
+    other = fit(path, "schooling", ["sex", "race"], ["sex", "race", "income"])
+    after = After(release.digest, (0,) * other.disclosure.codes)
+    forged = replace(other, key=KEY, recipe=replace(other.recipe, after=after))
+    forged.save(folder / "forged.choral")
+    with pytest.raises(LedgerError, match="another first code"):
+        told(load_release(folder / "forged.choral"), path, folder, "2.parquet")
+    true = fit_after(release, path, "schooling", ["sex", "race"], ["income"])
+    with pytest.raises(LedgerError, match="another key"):
+        told(replace(true, key=bytes(32)), path, folder, "3.parquet")
+    pairs = told(true, path, folder, "4.parquet")["code"].to_pylist()
+    assert [true.recipe.after.first[pair] for pair in pairs] == told(release, path, folder, "5.csv")["code"].to_pylist()
+
+
+def test_another_key_in_the_file_or_apart_is_refused(folder, release, table):
+    """Every record would be drawn for a second time, and to the ledger it would be the same release."""
+    swapped = json.loads((folder / "release.choral").read_text(encoding="utf-8"))
+    swapped["key"] = "11" * 32
+    (folder / "swapped.choral").write_text(document_to_text(sealed(swapped)), encoding="utf-8")
+    with pytest.raises(ReleaseFileError, match="not the key of this release"):
+        load_release(folder / "swapped.choral")
+    release.save(folder / "apart.choral", folder / "key.json")
+    assert load_release(folder / "apart.choral").digest == release.digest
+    assert load_release(folder / "apart.choral", folder / "key.json").key == KEY
+    key = json.loads((folder / "key.json").read_text(encoding="utf-8"))
+    (folder / "key.json").write_text(json.dumps({**key, "key": "11" * 32}), encoding="utf-8")
+    with pytest.raises(ReleaseFileError, match="not the key of this release"):
+        load_release(folder / "apart.choral", folder / "key.json")
+    told(release, table, folder, id="who")
+    with pytest.raises(LedgerError, match="another release"):
+        told(replace(release, key=bytes(32)), table, folder, "2.csv", id="who")
 
 
 def test_a_release_is_read_back_with_the_same_draws(folder, release, table):

@@ -29,8 +29,8 @@ class RefusedError(Exception):
     """A conflict, raised so that the entry is undone."""
 
 
-def use(release="a", table="t", rows=3, after=None, column="id", kind="text"):
-    return Use(release, table, rows, after, column, kind if column else None)
+def use(release="a", table="t", rows=3, after=None, column="id", kind="text", key="k"):
+    return Use(release, table, rows, after, column, kind if column else None, key_check=key)
 
 
 def word(values):
@@ -195,9 +195,10 @@ def test_comparing_is_right_also_where_the_first_64_bits_collide(some, data):
 # ---------------------------------------------------------------------- no identifiers, cards
 
 
-def bare(path, **given):
+def bare(path, told=(b"rows",), **given):
     with open_ledger(path) as ledger, ledger.disclosing(use(column=None, **given)) as entry:
         entry.add(blocks(pa.array([1])), word([1]))
+        entry.settle_rows(*told)
         assert entry.settle() is None
 
 
@@ -223,8 +224,40 @@ def test_the_same_table_under_another_release_needs_after(path):
     with pytest.raises(LedgerError, match="under another release") as refusal:
         bare(path, release="b")
     assert "--after" in refusal.value.remedy
-    bare(path, release="b", after="a")
+    bare(path, (b"pairs", b"rows"), release="b", after="a")
     bare(path)
+
+
+def test_without_identifiers_a_release_after_another_must_draw_from_its_channel_with_its_key(path, tmp_path):
+    """It says in its own file what it comes after; whoever writes that file can say anything."""
+    bare(path)
+    with pytest.raises(LedgerError, match="another first code"):
+        bare(path, (b"pairs", b"other rows"), release="b", after="a")
+    with pytest.raises(LedgerError, match="another key"):
+        bare(path, (b"pairs", b"rows"), release="b", after="a", key="another")
+    bare(path, (b"pairs", b"rows"), release="b", after="a")
+    reversed_ = tmp_path / "second first"
+    bare(reversed_, (b"pairs", b"rows"), release="b", after="a")
+    with pytest.raises(LedgerError, match="another first code"):
+        bare(reversed_, (b"other rows",))
+    with pytest.raises(LedgerError, match="another key"):
+        bare(reversed_, key="another")
+    bare(reversed_)
+
+
+def test_with_identifiers_a_release_after_another_must_have_its_key(path):
+    told(path, [1, 2], [10, 20])
+    with pytest.raises(LedgerError, match="another key"):
+        told(path, [1, 2], ([5, 6], [10, 20]), release="b", after="a", key="another")
+
+
+def test_an_entry_without_identifiers_whose_rows_were_not_settled_is_not_recorded(path):
+    with (
+        pytest.raises(RuntimeError),
+        open_ledger(path) as ledger,
+        ledger.disclosing(use(column=None)) as entry,
+    ):
+        entry.settle()
 
 
 def test_identifiers_cannot_be_given_or_left_out_later(path, tmp_path):
@@ -349,7 +382,7 @@ def test_killed_in_the_middle_nothing_is_recorded(path):
         from choral.release.identity import blocks
         module.AT_ONCE = 1000
         with module.open_ledger(Path({str(path)!r})) as ledger:
-            with ledger.disclosing(module.Use("a", "u", 2, None, "id", "integer")) as entry:
+            with ledger.disclosing(module.Use("a", "u", 2, None, "id", "text", key_check="k")) as entry:
                 entry.add(blocks(pa.array(np.arange(500_000))), np.zeros(500_000, dtype=np.uint64))
                 print("written", flush=True)
                 time.sleep(60)

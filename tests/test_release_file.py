@@ -178,7 +178,10 @@ ALTERED = {
     "no type": ("plain", lambda r: column(r, "a").update(type="NONSENSE(")),
     "a group more": ("plain", lambda r: r["protect"].append(["a", "b"])),
     "a group less": ("merged", lambda r: r["protect"].pop()),
-    "another target": ("plain", lambda r: r.update(reveal=["c"], columns=[x for x in r["columns"] if x["name"] != "W"])),
+    "another target": (
+        "plain",
+        lambda r: r.update(reveal=["c"], columns=[x for x in r["columns"] if x["name"] != "W"]),
+    ),
     "used columns turned": ("plain", lambda r: r.update(use=turned(r["use"]))),
     "used columns of merged turned": ("merged", lambda r: r.update(use=turned(r["use"]))),
     "out of range": ("plain", lambda r: r["combinations"].__setitem__(0, [9, 9, 9])),

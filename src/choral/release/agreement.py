@@ -3,8 +3,8 @@
 The certificate proves that a channel on the states of a law is private. That is worth nothing for a table if another recipe
 leads records to these states, and a digest does not show it: whoever alters a file can seal it again. So the recipe is
 compared with the law, exactly, as far as the law says: alphabets, groups, states, and which values each state holds.
-What the law does not say stays the curator's word (docs/release-format.md): where bins are cut, and in merged states the values of
-columns that are neither protected nor revealed.
+What the law does not say stays the curator's word (docs/release-format.md): where bins are cut, and in merged states the
+values of columns that are neither protected nor revealed.
 """
 
 from __future__ import annotations

@@ -218,7 +218,8 @@ def _guarantee(release: Release) -> list[str]:
             words.append(f"{told} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
     if release.disclosure.problem.further:
         words.append("The same holds under every further law that the curator declared, and under their mixtures.")
-    words.append(f"Of all such codes this one was sought to tell most about {' and '.join(release.disclosure.problem.target.columns)}.")
+    target = " and ".join(release.disclosure.problem.target.columns)
+    words.append(f"Of all such codes this one was sought to tell most about {target}.")
     return words
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -137,12 +138,15 @@ class _Run:
         self.digest = source.digest()
         self.drawing = Drawing.of(release, self.digest if id is None else None)
         self.done = self.dropped = self.unseen = 0
+        self.drawn_from = [hashlib.sha256() for _ in self.drawing.words]
         self.first_unseen: int | None = None
 
     def run(self) -> Told:
         after = self.release.recipe.after
         earlier = None if after is None else after.digest
-        use = Use(self.release.digest, self.digest, self.rows, earlier, self.id, self.kind)
+        use = Use(
+            self.release.digest, self.digest, self.rows, earlier, self.id, self.kind, key_check=self.release.key_check
+        )
         with open_ledger(self.book) as ledger, _hidden(self.target) as (hidden, handle):
             with ledger.disclosing(use) as entry:
                 with _full_disk_in_words(self.target):
@@ -150,6 +154,8 @@ class _Run:
                 self._check_unseen()
                 if self.done != self.rows or _fingerprint(self.source) != self.before:
                     raise LawError(f"{self.source.name} changed while it was read.", "Run again when it is at rest.")
+                if self.id is None:
+                    entry.settle_rows(*(rows.digest() for rows in self.drawn_from))
                 conflict = entry.settle()
                 if conflict is not None:
                     raise self._refusal(conflict, entry)
@@ -197,7 +203,12 @@ class _Run:
             blocks, name, shown = identity.blocks(batch.column(0), self.id, start), self.id, batch.column(0)
         if kept is not None:
             blocks, shown = blocks[kept], shown.take(pa.array(kept))
-        entry.add(blocks, *(words[states] for words in self.drawing.words))
+        words = [words[states] for words in self.drawing.words]
+        if self.id is None:
+            for rows, mine in zip(self.drawn_from, words, strict=True):
+                rows.update(blocks.tobytes())
+                rows.update(mine.tobytes())
+        entry.add(blocks, *words)
         return pa.record_batch([shown, pa.array(self.drawing.codes(states, blocks))], names=[name, CODE])
 
     def _note_unseen(self, states: States, kept: npt.NDArray[np.intp] | None, start: int) -> None:

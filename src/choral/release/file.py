@@ -20,12 +20,14 @@ from choral.errors import ReleaseFileError
 from choral.exact import certificate
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
+from choral.release.identity import subkey
 from choral.release.recipe import Recipe
 
 KEY_BYTES = 32
 KEY_FORMAT = "choral key"
 CARD_FORMAT = "choral card"
-ADDED = ("recipe", "salt", "key")
+KEY_CHECK = "key check"
+ADDED = ("recipe", "salt", KEY_CHECK, "key")
 """What a release of a table has beside the document of a disclosure."""
 
 
@@ -33,13 +35,15 @@ ADDED = ("recipe", "salt", "key")
 class Release:
     """A disclosure that can be applied to a table. `key` is None when it lives apart and was not given.
 
-    `salt` hides the certificate in the public card until the curator chooses to show it.
+    `salt` hides the certificate in the public card until the curator chooses to show it. `check_apart` is the check value
+    of a key that lives apart.
     """
 
     disclosure: Disclosure
     recipe: Recipe
     key: bytes | None
     salt: bytes
+    check_apart: str | None = None
 
     @cached_property
     def certificate(self) -> Mapping[str, Any]:
@@ -48,12 +52,17 @@ class Release:
 
     @cached_property
     def digest(self) -> str:
-        """What identifies the release: the digest of everything but the key."""
+        """What identifies the release: the digest of everything but the key, which its check value stands for."""
         return str(self._document(with_key=False)["digest"])
+
+    @property
+    def key_check(self) -> str:
+        """By which the key is recognised, and from which nothing of it follows: draws under another key are other draws."""
+        return str(self.check_apart) if self.key is None else check_of(self.key)
 
     def _document(self, with_key: bool) -> dict[str, Any]:
         key = {"key": self.key.hex()} if with_key and self.key is not None else {}
-        added = {"recipe": self.recipe.to_document(), "salt": self.salt.hex(), **key}
+        added = {"recipe": self.recipe.to_document(), "salt": self.salt.hex(), KEY_CHECK: self.key_check, **key}
         return certificate.sealed({**self.certificate, **added})
 
     def __repr__(self) -> str:
@@ -127,14 +136,25 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
     try:
         salt = bytes.fromhex(disclosure.document["salt"])
         key = bytes.fromhex(disclosure.document["key"]) if "key" in disclosure.document else None
+        check = str(disclosure.document[KEY_CHECK])
     except (KeyError, ValueError, TypeError):
         raise ReleaseFileError(f"The key or the salt of {path} cannot be read.", "Get the file again.") from None
-    release = Release(disclosure, recipe, key, salt)
+    apart = Release(disclosure, recipe, None, salt, check)
     if key_path is not None:
-        release = Release(disclosure, recipe, _read_key(key_path, release.digest), salt)
-    if release.key is not None and len(release.key) != KEY_BYTES:
-        raise ReleaseFileError(f"The key of {path} has {len(release.key)} bytes.", f"A key has {KEY_BYTES}.")
-    return release
+        key = _read_key(key_path, apart.digest)
+    if key is not None and len(key) != KEY_BYTES:
+        raise ReleaseFileError(f"The key of {path} has {len(key)} bytes.", f"A key has {KEY_BYTES}.")
+    if key is not None and check_of(key) != check:
+        raise ReleaseFileError(
+            f"The key in {key_path or path} is not the key of this release.",
+            "Under another key every record would be drawn for a second time: use the key that was made with the release.",
+        )
+    return apart if key is None else Release(disclosure, recipe, key, salt, check)
+
+
+def check_of(key: bytes) -> str:
+    """The check value of a key: 128 bits of a keyed hash, of a purpose of its own."""
+    return subkey(key, KEY_CHECK).hex()[:32]
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:

@@ -102,7 +102,9 @@ def law_for(
 
 def frequencies(counts: Counts, names: Sequence[str], alphabets: Alphabets) -> tuple[Joint, LawSource]:
     """The table's own frequencies: for releasing this very table."""
-    return Joint.from_counts(counts, names, alphabets), LawSource("frequencies", {}, about_frequencies(sum(counts.values())))
+    return Joint.from_counts(counts, names, alphabets), LawSource(
+        "frequencies", {}, about_frequencies(sum(counts.values()))
+    )
 
 
 def about_frequencies(rows: int) -> str:

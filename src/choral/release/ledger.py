@@ -17,7 +17,9 @@ record) under a key that belongs to the release as well. By chance, two differen
 probability n² / 2⁹⁷ (10⁹ records: 10⁻¹¹; the effect is a refusal), and a changed record passes with probability 2⁻³². What
 counts of a record is the row of the channel that its code is drawn from (`Sampler.row_words`): a change that stays in the
 same bin changes no code and is no change. A release after another discloses the earlier code again, in its pairs, and is
-recorded under both.
+recorded under both. Of a table without identifiers one keyed hash is kept for each release, of the rows of the channel that
+its records are drawn from; and of every release the check value of its key. So a release that only says that it comes
+after another, without its channel or its key, is refused.
 
 **The key.** An identifier must be recognised under another release, with another key. So the ledger has a random key of
 its own, kept in its file. The file holds no identifier and no value, but who has it can test guesses of identifiers, like
@@ -31,12 +33,13 @@ checked on its own: memory grows with 1/256 of the number of records.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
     from choral.release.file import Release
 
 NAME = "choral.ledger"
-VERSION = 1
+VERSION = 2
 PATIENCE = 10.0
 """Seconds to wait for another process."""
 PARTS = 256
@@ -65,9 +68,11 @@ Tags = npt.NDArray[np.uint64]
 
 SCHEMA = f"""
 CREATE TABLE about (version INTEGER NOT NULL, key BLOB NOT NULL, id_column TEXT, id_kind TEXT);
-CREATE TABLE release (number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, after TEXT);
+CREATE TABLE release (number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, after TEXT, key_check TEXT NOT NULL);
 CREATE TABLE disclosed (release INTEGER NOT NULL REFERENCES release, digest TEXT NOT NULL, rows INTEGER NOT NULL,
                         UNIQUE (release, digest));
+CREATE TABLE told (release INTEGER NOT NULL REFERENCES release, digest TEXT NOT NULL, rows BLOB NOT NULL,
+                   UNIQUE (release, digest));
 CREATE TABLE card (release INTEGER NOT NULL REFERENCES release, digest TEXT NOT NULL, rows INTEGER NOT NULL,
                    UNIQUE (release, digest));
 CREATE TABLE record (number INTEGER PRIMARY KEY, part INTEGER NOT NULL, release INTEGER NOT NULL REFERENCES release,
@@ -79,7 +84,10 @@ PRAGMA user_version = {VERSION};
 
 @dataclass(frozen=True)
 class Use:
-    """A release meeting a table: the digests of both, the release before it if any, and how records are identified."""
+    """A release meeting a table: the digests of both, the release before it if any, and how records are identified.
+
+    `key_check` is the check value of the key that is drawn with, which a release shares with the one before it.
+    """
 
     release: str
     table: str
@@ -87,6 +95,7 @@ class Use:
     after: str | None = None
     id_column: str | None = None
     id_kind: Kind | None = None
+    key_check: str = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,7 @@ class Ledger:
     def disclosing(self, use: Use) -> Iterator[Entry]:
         """Everything that is added inside is recorded together when the block ends, or not at all if it raises."""
         with self._transaction():
-            number = self._release(use.release, use.after)
+            number = self._release(use.release, use.after, use.key_check)
             key, column, kind = self._sql.execute("SELECT key, id_column, id_kind FROM about").fetchone()
             self._check_use(use, number, column, kind)
             known = self._sql.execute(
@@ -123,11 +132,11 @@ class Ledger:
             ).fetchone()
             releases = {use.release: number}
             if use.after is not None:
-                releases[use.after] = self._release(use.after, None)
+                releases[use.after] = self._release(use.after, None, use.key_check)
             skip = use.id_column is None or known is not None
-            entry = Entry(self._sql, releases, self._kin(number), key, skip)
+            entry = Entry(self._sql, releases, self._kin(number), key, skip, use.table)
             yield entry
-            if not entry.settled:
+            if not entry.settled or (use.id_column is None and not entry.rows_settled):
                 raise RuntimeError("an entry of the ledger was not settled")
             self._sql.execute("INSERT OR IGNORE INTO disclosed VALUES (?, ?, ?)", (number, use.table, use.rows))
             self._sql.execute("UPDATE about SET id_column = ?, id_kind = ?", (use.id_column, use.id_kind))
@@ -144,7 +153,7 @@ class Ledger:
                     "Two cards of tables that differ by a few records can reveal these: keep the earlier card, or name "
                     "another ledger (--ledger) if no record is in both tables.",
                 )
-            number = self._release(release.digest, None if after is None else after.digest)
+            number = self._release(release.digest, None if after is None else after.digest, release.key_check)
             self._sql.execute("INSERT OR IGNORE INTO card VALUES (?, ?, ?)", (number, table, rows))
 
     def _check_use(self, use: Use, number: int, column: str | None, kind: str | None) -> None:
@@ -196,10 +205,19 @@ class Ledger:
                     "those codes, destroy them and start another ledger (--ledger).",
                 )
 
-    def _release(self, digest: str, after: str | None) -> int:
-        """The number of a release, which is entered if it is new."""
-        self._sql.execute("INSERT OR IGNORE INTO release (digest, after) VALUES (?, ?)", (digest, after))
-        return int(self._sql.execute("SELECT number FROM release WHERE digest = ?", (digest,)).fetchone()[0])
+    def _release(self, digest: str, after: str | None, check: str) -> int:
+        """The number of a release, which is entered if it is new; raises if it was drawn with another key."""
+        new = (digest, after, check)
+        self._sql.execute("INSERT OR IGNORE INTO release (digest, after, key_check) VALUES (?, ?, ?)", new)
+        known = "SELECT number, key_check FROM release WHERE digest = ?"
+        number, key_check = self._sql.execute(known, (digest,)).fetchone()
+        if key_check != check:
+            raise LedgerError(
+                f"The release with the digest {digest[:SHOWN]}… was drawn with another key according to {self._path}: its "
+                "codes would be drawn for a second time.",
+                "A release after another has its key: fit it with --after that one.",
+            )
+        return int(number)
 
     def _kin(self, number: int) -> frozenset[int]:
         """The releases whose codes are private together with this one's: itself, those before it, and those after it."""
@@ -230,10 +248,19 @@ class Ledger:
 
 
 class Entry:
-    """One disclosure being recorded: `add` all records, then `settle`, then leave the block of `disclosing`."""
+    """One disclosure being recorded: `add` all records, then `settle`, then leave the block of `disclosing`.
+
+    Where there are no identifiers, `settle_rows` too.
+    """
 
     def __init__(
-        self, sql: sqlite3.Connection, releases: dict[str, int], kin: frozenset[int], key: bytes, skip: bool
+        self,
+        sql: sqlite3.Connection,
+        releases: dict[str, int],
+        kin: frozenset[int],
+        key: bytes,
+        skip: bool,
+        table: str,
     ) -> None:
         """`releases` are those whose codes are told; `skip` says that there is nothing to compare.
 
@@ -243,12 +270,14 @@ class Entry:
         self._releases = list(releases.values())
         self._kin = kin
         self._skip = skip
+        self._table = table
+        self._rows_key = subkey(key, "ledger rows")
         self._id_key = subkey(key, "ledger id")
         self._record_keys = [subkey(key, "ledger record", digest.encode()) for digest in releases]
         self._waiting: list[list[Tags]] = [[] for _ in releases]
         self._count = 0
         (self._first,) = sql.execute("SELECT coalesce(max(number), 0) + 1 FROM record").fetchone()
-        self.settled = False
+        self.settled = self.rows_settled = False
 
     def add(self, blocks: Blocks, *words: Words) -> None:
         """Records that are going to be disclosed: their blocks, and what they are under each of the releases."""
@@ -271,6 +300,25 @@ class Entry:
     def tags_of(self, blocks: Blocks) -> Words:
         """The tags by which conflicts name identifiers."""
         return np.array(encrypt(self._id_key, blocks).view("<u8")[:, 0])
+
+    def settle_rows(self, *rows: bytes) -> None:
+        """For a table without identifiers: compare what its rows are under each of the releases with what they were.
+
+        `rows` are digests of the words of all rows. They differ where a release says that it comes after another and
+        is not drawn from that one's channel: then its first code is not the code that was told.
+        """
+        self.rows_settled = True
+        for release, plain in zip(self._releases, rows, strict=True):
+            mine = hashlib.blake2b(plain, key=self._rows_key).digest()
+            self._sql.execute("INSERT OR IGNORE INTO told VALUES (?, ?, ?)", (release, self._table, mine))
+            where = (release, self._table)
+            [known] = self._sql.execute("SELECT rows FROM told WHERE release = ? AND digest = ?", where).fetchone()
+            if known != mine:
+                raise LedgerError(
+                    "This release gives rows of the table another first code than the release that it says it comes after: "
+                    "they would be drawn for a second time, which can reveal them.",
+                    "Fit it with --after that very release, and on the same columns.",
+                )
 
     def settle(self) -> Conflict | None:
         """Compare all that was added with itself and with what is known; the reason to refuse it, if there is one."""

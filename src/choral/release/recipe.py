@@ -193,7 +193,9 @@ class After:
 
     def is_whole(self) -> bool:
         """Whether the digest is one, and the earlier codes are 0, 1, … without a gap."""
-        return re.fullmatch("[0-9a-f]{64}", self.digest) is not None and set(self.first) == set(range(len(set(self.first))))
+        return re.fullmatch("[0-9a-f]{64}", self.digest) is not None and set(self.first) == set(
+            range(len(set(self.first)))
+        )
 
 
 @dataclass(frozen=True)

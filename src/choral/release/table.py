@@ -97,9 +97,7 @@ def open_table(source: Any, types: Mapping[str, str] | None = None, as_written: 
 
 
 @contextmanager
-def opened(
-    source: Any, types: Mapping[str, str] | None = None, as_written: Chosen | None = None
-) -> Iterator[Source]:
+def opened(source: Any, types: Mapping[str, str] | None = None, as_written: Chosen | None = None) -> Iterator[Source]:
     """A table for the time of a `with`; one that is open already stays open."""
     if isinstance(source, Source):
         yield source

@@ -1,4 +1,4 @@
-"""`choral verify`: the stand-alone verifier, and for a release of a table the comparison of its recipe with what was verified."""
+"""`choral verify`: the stand-alone verifier, and for a release of a table the comparison of its recipe with the rest."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from pathlib import Path
 import typer
 
 from choral.show.options import print_json
+
+FITS = (
+    "the recipe leads to the states of this law, with its values and groups; where bins are cut is the curator's word"
+)
 
 
 def verified(release: Path, as_json: bool) -> int:
@@ -31,9 +35,6 @@ def verified(release: Path, as_json: bool) -> int:
     if said.getvalue():
         print_json({**json.loads(said.getvalue()), **({} if reason is None else {"recipe": FITS})})
     return status
-
-
-FITS = "the recipe leads to the states of this law, with its values and groups; where bins are cut is the curator's word"
 
 
 def _reason_against_recipe(release: Path) -> str | None:
