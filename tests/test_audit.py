@@ -226,6 +226,29 @@ def test_unseen_records_and_missing_values_are_counted():
     assert "30 rows have no state" in " ".join(audit(refusing, also=[more]).notes)
 
 
+def test_that_a_record_has_no_code_is_an_output():
+    """School is missing for every second woman and for nobody else: who has no code is a woman."""
+    table = people(800, seed=12)
+    women = [s == 1 for s in table["sex"]]
+    table["school"] = [None if w and i % 2 else v for i, (w, v) in enumerate(zip(women, table["school"], strict=True))]
+    release = fit(table, "outcome", ["sex", "race"], ["sex", "race", "school"], missing="drop", codes=4)
+    found = audit(release, table)
+    absent = [v is None for v in table["school"]]
+    expected = _information([table["sex"]], [], np.eye(2)[np.array(absent, dtype=int)])
+    assert found.absence[0].bits == pytest.approx(expected)
+    assert expected > 0.2
+    assert found.laws[1].groups[0].bits >= expected - 1e-12, "the code, with absence as one more, tells at least that"
+    assert (found.private, found.proved, found.kept, found.passed) == (True, True, False, False)
+    assert "have no code" in found.summary
+    assert "NOT independent of sex" in found.summary
+    assert found.to_json()["absence"][0]["about"] == ["sex"]
+    alone = audit(release)
+    assert alone.kept
+    assert "get no code" in " ".join(alone.notes)
+    whole = fit(table, "outcome", ["sex", "race"], ["sex", "race", "school"], codes=4)
+    assert audit(whole, table).kept
+
+
 def test_a_disclosure_without_a_table():
     d = ch.disclose(ch.examples.xor())
     found = audit(d, records=400, also=[ch.examples.two_binary(0.25, 0.5, 0.125)])

@@ -271,6 +271,17 @@ def run(*arguments):
     return CliRunner().invoke(app, list(map(str, arguments)))
 
 
+def test_fit_warns_of_rows_that_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [{**row, "sex": None} if i % 10 == 0 else row for i, row in enumerate(people())]
+    pa.csv.write_csv(pa.Table.from_pylist(rows), "gaps.csv")
+    asked = ["--reveal", "income", "--protect", "sex", "--use", "sex,job", "--missing", "drop"]
+    ended = run("fit", "gaps.csv", *asked, "-o", "r.choral")
+    assert ended.exit_code == 0
+    assert "WARNING      30 rows with a missing value were left out" in ended.output
+    assert json.loads(run("fit", "gaps.csv", *asked, "-o", "s.choral", "--json").stdout)["left_out"] == 30
+
+
 def test_a_second_release_by_command(folder, monkeypatch):
     monkeypatch.chdir(folder)
     first = ["--reveal", "income", "--protect", "sex", "--use", "sex,income", "--codes", 2]

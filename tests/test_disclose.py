@@ -255,6 +255,21 @@ def test_rows_with_missing_values_are_left_out_if_the_release_says_so(table, tmp
     assert (summary.rows, summary.disclosed, summary.dropped) == (6000, len(expected), 6000 - len(expected))
 
 
+@pytest.mark.parametrize("column", ["income", "race"])
+def test_rows_with_a_gap_in_a_column_that_is_not_used_are_left_out_as_at_fit_time(table, tmp_path, column):
+    """The law knows nothing of such rows: under it their codes need not be private."""
+    gaps = [{**record, column: None} if i % 7 == 3 else record for i, record in enumerate(table.to_pylist())]
+    release = fit(gaps, "income", ["sex", "race"], ["sex", "schooling"], missing="drop")
+    summary = disclose_table(release, gaps, tmp_path / "codes.parquet", tmp_path / "ledger")
+    expected = [i + 1 for i in range(6000) if i % 7 != 3]
+    assert parquet.read_table(tmp_path / "codes.parquet")["row"].to_pylist() == expected
+    assert summary.disclosed == release.recipe.table_rows == len(expected)
+    assert [release.recipe.state_of(record) is None for record in gaps[:14]] == [i % 7 == 3 for i in range(14)]
+    without = [{name: value for name, value in record.items() if name != column} for record in gaps[:14]]
+    bare = disclose_table(release, without, tmp_path / "bare.csv", tmp_path / "bare ledger")
+    assert bare.disclosed == 14, "what a table does not have is no gap"
+
+
 # ---------------------------------------------------------------------- what is refused
 
 

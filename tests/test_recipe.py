@@ -33,7 +33,7 @@ def posed(rows, **options):
 
 def by_sql(recipe, source):
     table = source if isinstance(source, Source) else open_table(source)
-    return [state for (state,) in table.connection.execute(recipe.select(table.sql)).fetchall()]
+    return [state for (state,) in table.connection.execute(recipe.select(table.sql, table.columns)).fetchall()]
 
 
 @settings(max_examples=16)
@@ -137,7 +137,7 @@ def test_unseen_values_and_combinations_have_no_state():
 def test_order_is_kept_and_columns_are_carried_on_many_rows():
     table = open_table([{"W": i % 2, "x": i % 3, "y": i % 5, "id": i} for i in range(50_000)])
     recipe = pose_table(table, "W", ["x"], ["x", "y"]).recipe
-    found = table.connection.execute(recipe.select(table.sql, ["id"])).fetchall()
+    found = table.connection.execute(recipe.select(table.sql, table.columns, ["id"])).fetchall()
     assert found == [(i, (i % 3) * 5 + i % 5) for i in range(50_000)]
 
 

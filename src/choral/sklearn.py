@@ -158,7 +158,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with closing(source.connection):
             recipe.check(source.columns, "X")
             with reading("X"):
-                found = source.connection.sql(recipe.select(source.sql)).to_arrow_table().column(0)
+                found = source.connection.sql(recipe.select(source.sql, source.columns)).to_arrow_table().column(0)
             digest = None if self.id is not None else source.digest()
         states = found.to_numpy()
         unseen = np.flatnonzero(states == UNSEEN)

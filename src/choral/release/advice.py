@@ -20,6 +20,7 @@ def summary_of(audit: Audit) -> str:
     """One paragraph."""
     parts = [
         _guarantee(audit),
+        *_absence(audit),
         *_columns(audit),
         *_together(audit),
         *_knowing(audit),
@@ -36,7 +37,7 @@ def summary_of(audit: Audit) -> str:
 def _guarantee(audit: Audit) -> str:
     groups = list(zip(audit.laws[0].groups, audit.budgets, strict=True))
     open_ = [leak for leak, budget in groups if budget is None and not leak.zero]
-    if open_ or not audit.kept:
+    if open_ or not audit.proved:
         worst = max(open_ or [leak for law in audit.laws for leak in law.groups], key=lambda leak: leak.bits)
         return (
             f"The code is NOT independent of {'+'.join(worst.about)} under a law of the release, as it promises; it tells "
@@ -50,6 +51,17 @@ def _guarantee(audit: Audit) -> str:
         if budget is not None:
             said.append(f"It tells {_bits(leak.bits)} about {'+'.join(leak.about)}, for which {budget} are allowed.")
     return " ".join(said)
+
+
+def _absence(audit: Audit) -> list[str]:
+    told = [leak for leak in audit.absence if not leak.zero]
+    if not told:
+        return []
+    worst = max(told, key=lambda leak: leak.bits)
+    return [
+        f"But that some records of {audit.view} have no code, since a value is missing, is NOT independent of "
+        f"{'+'.join(worst.about)}; it tells {_bits(worst.bits)}: fit with --missing value, which gives every record a code."
+    ]
 
 
 def _columns(audit: Audit) -> list[str]:

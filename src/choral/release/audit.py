@@ -32,6 +32,7 @@ MOST_LOOKED_AT = 1500
 MOST_VISITS = 10_000_000
 """Pairs, and triples, and pairs of a group and a known column, that are computed; and times the cells of the law."""
 MOST_LISTED = 10
+UNCODED = "Records with a missing value get no code, which is itself an output about them."
 MOST_GROUPS = 60
 """Protected groups for which the composition leak and bounds are computed."""
 
@@ -82,7 +83,8 @@ class Audit:
 
     `columns` are those in no protected group, the target first; `together` pairs and triples, by what they tell beyond
     their parts; `knowing` what the code tells about a protected group to someone who knows another column. These are under
-    the law named `view`. Both last have the largest leaks only; `looked` says how many were computed.
+    the law named `view`. Both last have the largest leaks only; `looked` says how many were computed. `absence` is what it
+    tells about each protected group that a record of the table has no code, where `missing drop` leaves some out.
     """
 
     digest: str
@@ -95,6 +97,7 @@ class Audit:
     columns: tuple[Leakage, ...]
     together: tuple[Together, ...]
     knowing: tuple[Leakage, ...]
+    absence: tuple[Leakage, ...]
     composition: tuple[CompositionLeak, ...]
     out_of_sample: tuple[OutOfSample, ...]
     output: OutputTests | None
@@ -107,13 +110,18 @@ class Audit:
         return self.laws[0].private
 
     @property
-    def kept(self) -> bool:
-        """Whether what is promised holds: each group without a budget is independent of the code under each declared law.
+    def proved(self) -> bool:
+        """Whether each group without a budget is independent of the code under each declared law.
 
         Budgets are checked where a release is loaded, by the verifier.
         """
         declared = self.laws[: 1 + self.further]
         return all(x.zero for law in declared for x, b in zip(law.groups, self.budgets, strict=True) if b is None)
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is promised holds, also of records that have no code: that they have none tells of no group."""
+        return self.proved and all(leak.zero for leak in self.absence)
 
     @property
     def passed(self) -> bool:
@@ -141,6 +149,7 @@ class Audit:
             "columns": [leak.to_json() for leak in self.columns],
             "together": [leak.to_json() for leak in self.together],
             "knowing": [leak.to_json() for leak in self.knowing],
+            "absence": [leak.to_json() for leak in self.absence],
             "composition": [leak.to_json() for leak in self.composition],
             "out_of_sample": [bound.to_json() for bound in self.out_of_sample],
             "output": None if self.output is None else self.output.to_json(),
@@ -231,11 +240,15 @@ def _audit_release(
     notes: list[str] = []
     view, seen = "its own law", own
     composed = (own, recipe.table_rows) if fitted else None
+    absence: Published | None = None
+    if table is None and recipe.missing == "drop":
+        notes.append(f"{UNCODED} Give the table (--table) to see how much that tells.")
     if table is not None:
         counted = tabulate(release, table)
         view, seen, composed = _named(table, "the table"), counted.published, (counted.published, counted.rows)
         laws.append((view, counted.rows, counted.published))
         notes += _notes(view, counted)
+        absence = counted.absence
     for i, other in enumerate(also, start=1):
         counted = tabulate(release, other, further=False)
         name = _named(other, f"table {i}")
@@ -256,7 +269,7 @@ def _audit_release(
         promised = [group for g, group in enumerate(groups) if disclosure.problem.budget(g) is None]
         output = output_tests(given.by_group, given.by_state, _with_row_of_unseen(release), promised, seed)
     columns = [name for name in seen.law.names if name not in (STATE, recipe.state_column)]
-    return _findings(disclosure, seen, view, laws, columns, composed, bounds, output, notes)
+    return _findings(disclosure, seen, view, laws, columns, composed, bounds, output, notes, absence)
 
 
 def _findings(
@@ -269,6 +282,7 @@ def _findings(
     bounds: Sequence[OutOfSample],
     output: OutputTests | None,
     notes: Sequence[str],
+    absence: Published | None = None,
 ) -> Audit:
     groups = _groups(disclosure)
     protected = {name for group in groups for name in group}
@@ -292,6 +306,7 @@ def _findings(
         columns=tuple(sorted(others, key=lambda leak: (leak.about[0] not in target, -leak.bits))),
         together=(*_largest(pairs), *_largest(triples)),
         knowing=tuple(sorted((leak for leak in knowing if not leak.zero), key=lambda x: -x.bits)[: 2 * MOST_LISTED]),
+        absence=() if absence is None else tuple(absence.leakage(group) for group in groups),
         composition=()
         if composed is None
         else tuple(composition_leak(composed[0], group, composed[1]) for group in groups[:MOST_GROUPS]),
@@ -359,7 +374,8 @@ def _notes(name: str, counted: Tabulated) -> list[str]:
     notes = []
     if counted.dropped:
         notes.append(
-            f"{name}: {counted.dropped} rows lack a value and are left out, which is itself an output about them."
+            f"{name}: {counted.dropped} rows lack a value and get no code, which is itself an output about them; it is "
+            "counted as one code more."
         )
     if counted.refused:
         notes.append(

@@ -167,7 +167,7 @@ class _Run:
 
     def _stream(self, hidden: Path, entry: Entry) -> None:
         carried = [] if self.id is None else [self.id]
-        query = self.release.recipe.select(self.source.sql, carried, STATE)
+        query = self.release.recipe.select(self.source.sql, self.source.columns, carried, STATE)
         with reading(self.source.name):
             batches = self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
         writer = None

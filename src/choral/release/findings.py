@@ -14,13 +14,18 @@ if TYPE_CHECKING:
 
 def listings(found: Audit) -> list[Listing]:
     """All tables, in the order in which they are read."""
-    parts = (protected, others, together, knowing, composition, new_records, output)
+    parts = (protected, absence, others, together, knowing, composition, new_records, output)
     return [listing for part in parts for listing in part(found)]
 
 
 def protected(found: Audit) -> list[Listing]:
     """What the code tells about each protected group, under each law."""
     return [_leaks(f"Protected, under {law.name}", law.groups) for law in found.laws]
+
+
+def absence(found: Audit) -> list[Listing]:
+    """What it tells about each protected group that a record has no code."""
+    return [_leaks(f"Whether a record of {found.view} has a code", found.absence)] if found.absence else []
 
 
 def others(found: Audit) -> list[Listing]:

@@ -250,8 +250,10 @@ class Recipe:
     def state_of(self, record: Mapping[str, Any] | Sequence[Any]) -> int | None:
         """The position of one record among the states; -1 for what was not seen, None for what `missing drop` leaves out."""
         raw = by_name(record, self.use)
-        if self.missing == "drop" and any(missing_as_none(value) is None for value in raw):
-            return None
+        if self.missing == "drop":
+            others = [record[c.name] for c in self.columns if c.name in record] if isinstance(record, Mapping) else []
+            if any(missing_as_none(value) is None for value in (*raw, *others)):
+                return None
         return self.state_of_combination.get(tuple(c.code_of(v) for c, v in zip(self._used, raw, strict=True)), -1)
 
     def check(self, columns: Mapping[str, str], name: str = "the table") -> None:
@@ -271,14 +273,18 @@ class Recipe:
                     "Convert the column to what it was.",
                 )
 
-    def select(self, source_sql: str, carry: Sequence[str] = (), state: str = "state") -> str:
+    def select(
+        self, source_sql: str, columns: Mapping[str, str], carry: Sequence[str] = (), state: str = "state"
+    ) -> str:
         """SQL that gives, row by row in order, the carried columns and the position of the state.
 
-        -1 stands for a value or combination that was not seen; NULL for a row that `missing drop` leaves out.
+        `columns` are those of the source, with their types. -1 stands for a value or combination that was not seen; NULL
+        for a row that `missing drop` leaves out, as at fit time: if any column that the release is about has a gap.
         """
         found = f"coalesce({self._state_sql()}, -1)"
         if self.missing == "drop":
-            gap = " OR ".join(f"{column.value_sql()} IS NULL" for column in self._used)
+            listed = [column.name for column in self.columns if column.name in columns]
+            gap = " OR ".join(f"{canonical_sql(n, kind_of_type(columns[n]) or '')} IS NULL" for n in listed)
             found = f"CASE WHEN {gap} THEN NULL ELSE {found} END"
         items = [*map(identifier, carry), f"CAST({found} AS INTEGER) AS {identifier(state)}"]
         return f"SELECT {', '.join(items)} FROM {source_sql}"

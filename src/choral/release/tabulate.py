@@ -11,6 +11,7 @@ import numpy as np
 
 from choral.describe.joint import Joint
 from choral.errors import ColumnError, LawError
+from choral.problem.solution import ExactChannel
 from choral.release.file import Release
 from choral.release.leakage import Published, with_unseen
 from choral.release.output_tests import Counts
@@ -25,17 +26,22 @@ MOST_FURTHER = 30
 """Columns that the release does not look at are audited too if they have at most this many values."""
 MOST_CELLS = 200_000
 UNSEEN = "(not seen at fit time)"
+ONE_OR_NONE = ExactChannel(2, ((1, ((0, 1),)), (1, ((1, 1),))))
+"""Whether a record has a code."""
 
 
 @dataclass(frozen=True)
 class Tabulated:
     """The frequencies of a table with the channel's code for each; `rows` are counted, the others left out.
 
-    `dropped` rows lack a value that the release needs; `refused` ones have no state, and the release refuses such rows.
+    `dropped` rows lack a value that the release needs. They get no code, and whoever sees that sees an output: they are
+    counted with a code of their own, and `absence` is that output alone. `refused` rows have no state, and the release
+    refuses such rows.
     `left_out` are columns with too many values, or too many combinations with the others, to be audited.
     """
 
     published: Published
+    absence: Published | None
     rows: int
     dropped: int
     refused: int
@@ -56,33 +62,34 @@ def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
         items.pop()
         rows = _grouped(table, recipe, [*names, *extra], items)
     counts: defaultdict[tuple[Hashable, ...], int] = defaultdict(int)
-    states: dict[tuple[Hashable, ...], int] = {}
     dropped = refused = 0
     new = len(release.disclosure.states)
+    absent = new + (recipe.unseen == "code")
     for state, *codes, n in rows:
         if state is None:
             dropped += n
         elif state < 0 and recipe.unseen == "refuse":
             refused += n
-        else:
-            values = (
-                *(_value(recipe, name, i) for name, i in zip(names, codes, strict=False)),
-                *codes[len(names) :],
-                state if state >= 0 else new,
-            )
-            counts[values] += n
-            states[values] = values[-1]
-    if not counts:
+            continue
+        values = (
+            *(_value(recipe, name, i) for name, i in zip(names, codes, strict=False)),
+            *codes[len(names) :],
+            absent if state is None else state if state >= 0 else new,
+        )
+        counts[values] += n
+    if sum(counts.values()) == dropped:
         raise LawError(f"No row of {table.name} has a state of the release.", "Give a table like the one it is for.")
     law = Joint.from_counts(counts, [*names, *extra, STATE])
     place = law.alphabets[-1]
+    states = tuple(place[cell[-1]] for cell in law.cells)
     channel = release.disclosure.exact_channel
-    published = Published(
-        law,
-        tuple(place[cell[-1]] for cell in law.cells),
-        with_unseen(channel) if recipe.unseen == "code" else channel,
-    )
-    return Tabulated(published, sum(counts.values()), dropped, refused, tuple(left_out))
+    if recipe.unseen == "code":
+        channel = with_unseen(channel)
+    if not dropped:
+        return Tabulated(Published(law, states, channel), None, sum(counts.values()), 0, refused, tuple(left_out))
+    absence = Published(law, tuple(int(state == absent) for state in states), ONE_OR_NONE)
+    published = Published(law, states, with_unseen(channel))
+    return Tabulated(published, absence, sum(counts.values()), dropped, refused, tuple(left_out))
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     names = list(dict.fromkeys(name for group in groups for name in group))
     table.require(names, "protect")
     carried = list(dict.fromkeys([*names, *recipe.use, *([] if by_row else [key])]))
-    inner = recipe.select(table.sql, carried, STATE)
+    inner = recipe.select(table.sql, table.columns, carried, STATE)
     keyed = "row_number() OVER ()" if by_row else identifier(key)
     numbered = f"SELECT *, CAST({keyed} AS VARCHAR) AS choral_key FROM ({inner})"
     items = ", ".join(f"{recipe.column(name).code_sql()} AS c{i}" for i, name in enumerate(names))
@@ -177,7 +184,7 @@ def _further(table: Source, names: Sequence[str]) -> tuple[list[str], list[str]]
 
 
 def _grouped(table: Source, recipe: Recipe, names: Sequence[str], items: Sequence[str]) -> list[Any]:
-    inner = recipe.select(table.sql, list(dict.fromkeys([*names, *recipe.use])), STATE)
+    inner = recipe.select(table.sql, table.columns, list(dict.fromkeys([*names, *recipe.use])), STATE)
     listed = "".join(f", {item} AS c{i}" for i, item in enumerate(items))
     with reading(table.name):
         return table.connection.execute(

@@ -242,11 +242,13 @@ def fit(
 
         card_of(release, precision).save(card, force=force)
     seconds = time.monotonic() - start
+    dropped = _left_out(table, release)
     if as_json:
         files = {"release": str(output), "card": card and str(card), "key": key and str(key)}
-        print_json({**summary(release.disclosure), **_about_table(release), "seconds": round(seconds, 3), **files})
+        about = {**_about_table(release), "left_out": dropped}
+        print_json({**summary(release.disclosure), **about, "seconds": round(seconds, 3), **files})
         return
-    for line in [*summary_lines(release.disclosure), *_table_lines(release)]:
+    for line in [*summary_lines(release.disclosure), *_table_lines(release, dropped)]:
         typer.echo(line)
     typer.echo(f"took         {seconds:.1f} s, counting, solving and verifying")
     what = "the law" if key is not None else "the law and the key"
@@ -352,7 +354,17 @@ def _about_table(release: Release) -> dict[str, Any]:
     }
 
 
-def _table_lines(release: Release) -> list[str]:
+def _left_out(table: str, release: Release) -> int:
+    """How many rows of the table `missing drop` left out."""
+    from choral.release.table import opened
+
+    if release.recipe.missing != "drop":
+        return 0
+    with opened(table) as source:
+        return source.rows() - release.recipe.table_rows
+
+
+def _table_lines(release: Release, dropped: int) -> list[str]:
     recipe = release.recipe
     into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
     merged = f"{sum(recipe.merged)} combinations into {into}" if recipe.merged else "no combination"
@@ -367,7 +379,10 @@ def _table_lines(release: Release) -> list[str]:
     if recipe.law["outside"]:
         lines.append(f"outside      {recipe.law['outside']} records of the table are impossible under the law: no code")
     if recipe.missing == "drop":
-        lines.append("missing      rows with a missing value were left out, and get no code")
+        lines.append(
+            f"WARNING      {dropped} rows with a missing value were left out, and get no code. That they have none is seen, "
+            "and the guarantee does not cover it: choral audit --table says how much it tells; --missing value avoids it"
+        )
     rule = "are refused" if recipe.unseen == "refuse" else f"get code {release.disclosure.codes}"
     lines.append(f"unseen       records with values or combinations not seen here {rule}")
     if recipe.after is not None:

@@ -21,13 +21,13 @@ def verified(release: Path, as_json: bool) -> int:
     from choral.exact import verifier
 
     if not as_json:
-        status = verifier.main([str(release)])
+        status = int(verifier.main([str(release)]))
         reason = _reason_against_recipe(release) if status == 0 else None
         if reason is not None:
             typer.echo(f"holds        {FITS}" if reason == "" else f"FAILED       recipe: {reason}")
         return 1 if reason else status
     with redirect_stdout(StringIO()) as said:
-        status = verifier.main([str(release), "--json"])
+        status = int(verifier.main([str(release), "--json"]))
     reason = _reason_against_recipe(release) if status == 0 else None
     if reason:
         print_json({"verified": False, "claim": "recipe", "reason": reason})
