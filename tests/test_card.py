@@ -290,6 +290,7 @@ def test_a_second_release_by_command(folder, monkeypatch):
     done = run("fit", "people.csv", *second, "-o", "two.choral")
     assert done.exit_code == 0, done.output
     assert "pairs" in done.stdout
+    assert "come from the earlier code alone, the new one adds" in done.stdout
     assert run("verify", "two.choral").exit_code == 0
     (folder / "more.csv").write_text((folder / "people.csv").read_text() + '"low","f",30,"none"\n')
     done = run("fit", "more.csv", *second, "-o", "three.choral")

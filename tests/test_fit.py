@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 import stat
 from collections import Counter
@@ -30,7 +31,7 @@ from choral.exact import verifier
 from choral.release.bins import edges_of, read_bins
 from choral.release.file import load_release
 from choral.release.fit import fit, pose_table
-from choral.release.second import fit_after
+from choral.release.second import fit_after, told_by_first
 from choral.release.states import merge_rare
 from choral.release.table import open_table
 
@@ -466,6 +467,32 @@ def test_two_releases_fitted_apart_do_leak_together():
         (d1, e1), (d2, e2) = channel(one)[one.recipe.state_of(row)], channel(two)[two.recipe.state_of(row)]
         both.append((d1 * d2, tuple((y1 * two.disclosure.codes + y2, n1 * n2) for y1, n1 in e1 for y2, n2 in e2)))
     assert any(leaks(rows, range(len(rows)), both, [name]) for name in ("a", "b"))
+
+
+def test_what_the_first_code_tells_about_the_second_target_and_what_is_added():
+    """V is W with noise, so the first code tells about it; a direct sum over (v, y1) says how much."""
+    rng = random.Random(4)
+    rows = []
+    for _ in range(300):
+        a, b = rng.randrange(2), rng.randrange(2)
+        w = a ^ b ^ (rng.random() < 0.1)
+        rows.append({"W": w, "V": w ^ (rng.random() < 0.2), "a": a, "b": b})
+    first = fit(rows, "W", ["a", "b"], ["a", "b"])
+    second = fit_after(first, rows, "V", ["a", "b"], ["a", "b"])
+    joint = Counter()
+    for row in rows:
+        denominator, entries = first.disclosure.exact_channel.rows[first.recipe.state_of(row)]
+        for y, n in entries:
+            joint[row["V"], y] += n / denominator / len(rows)
+    v, y = Counter(), Counter()
+    for (one, other), p in joint.items():
+        v[one] += p
+        y[other] += p
+    alone = sum(p * math.log2(p / (v[i] * y[j])) for (i, j), p in joint.items() if p)
+    assert told_by_first(second) == pytest.approx(alone)
+    assert 0.05 < told_by_first(second) <= second.disclosure.information + 1e-12
+    with pytest.raises(ProblemError, match="not made after"):
+        told_by_first(first)
 
 
 def test_a_second_release_is_refused_where_it_cannot_be_safe(tmp_path):

@@ -191,6 +191,8 @@ def test_a_csv_is_read_with_the_types_of_the_fit(tmp_path):
         ("t.csv", "", "is empty"),
         ("t.csv", "W,X\n", "no rows"),
         ("t.csv", "W,X\n1,2\n1\n", "Line 3 of .* 1 fields, the header 2"),
+        ("t.csv", "W,X\n1,2\r\n3,4\n", r"\(LF\), others .* \(CRLF\)"),
+        ("t.csv", "W,X\r\n1,2\n3,4\r\n", r"\(LF\), others .* \(CRLF\)"),
         ("t.csv", "W,X\n1,2,3\n", "Line 2 of .* 3 fields, the header 2"),
         ("t.csv", "W,X,W\n1,2,3\n", "two columns named 'W'"),
         ("t.csv", "W,w\n1,2\n", "two columns named 'W' and 'w'"),

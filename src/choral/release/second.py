@@ -24,10 +24,11 @@ from choral.exact import certificate
 from choral.limits import Progress
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group
-from choral.problem.solution import ExactChannel, Solution, row_of
+from choral.problem.solution import ExactChannel, Row, Solution, row_of
 from choral.release.bins import Bins
 from choral.release.file import Release
 from choral.release.fit import MIN_COUNT, SALT_BYTES, Posed, pose_table
+from choral.release.leakage import Published
 from choral.release.recipe import After
 from choral.release.table import Source, opened
 from choral.theory.bounds import group_bound
@@ -107,6 +108,21 @@ def fit_after(
     found = _with_bound_of(found, alone)
     after = replace(posed.recipe, after=After(earlier.digest, first))
     return Release(found, after, earlier.needed_key(), secrets.token_bytes(SALT_BYTES))
+
+
+def told_by_first(release: Release) -> float:
+    """What the earlier code alone tells about the target of a second release, in bits; the new one adds the rest."""
+    after, published = release.recipe.after, Published.of(release.disclosure)
+    if after is None:
+        raise ProblemError("The release was not made after another.", "Give one that was fitted with --after.")
+    rows: list[Row] = []
+    for denominator, entries in published.channel.rows:
+        sums: dict[int, int] = {}
+        for pair, n in entries:
+            sums[after.first[pair]] = sums.get(after.first[pair], 0) + n
+        rows.append((denominator, tuple(sorted(sums.items()))))
+    first = replace(published, channel=ExactChannel(max(after.first) + 1, tuple(rows)))
+    return first.leakage(release.disclosure.problem.target.columns).bits
 
 
 def _with_bound_of(found: Disclosure, alone: Disclosure) -> Disclosure:
