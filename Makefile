@@ -27,6 +27,7 @@ bench: .venv/ready .venvs/dit/ready
 	$(BIN)/python bench/rotation.py
 	scripts/browser && $(BIN)/python bench/studio.py
 	$(BIN)/python bench/disclose.py
+	$(BIN)/python bench/out_of_sample.py
 
 .venvs/dit/ready:
 	$(PYTHON) -m venv .venvs/dit

@@ -83,6 +83,17 @@ def test_a_leak_far_below_rounding_is_found_and_measured(digits):
     assert Published.of(private).leakage(["X"]).zero
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_one_innocent_value_does_not_hide_the_others(order):
+    """P(Y=1 | x) = 1/4, 3/4 and 1/2: the third value alone says nothing."""
+    rows = [(4, ((0, 3), (1, 1))), (4, ((0, 1), (1, 3))), (2, ((0, 1), (1, 1)))]
+    law = ch.Joint.from_counts({(0,): 1, (1,): 1, (2,): 1}, names=["X"])
+    found = Published(law, (0, 1, 2), ExactChannel(2, tuple(rows[i] for i in order))).leakage(["X"])
+    quarter = 1 + 0.25 * math.log2(0.25) + 0.75 * math.log2(0.75)
+    assert not found.zero
+    assert found.bits == pytest.approx(2 / 3 * quarter, rel=1e-12)
+
+
 def test_who_knows_the_target_learns_what_was_protected():
     """W in use, W ~ 1/3, X through BSC(.1): I(X;W) = 0.479 but I(X;W,Y) = 0.726."""
     law = ch.examples.noisy_copies(1)

@@ -6,8 +6,10 @@ import csv
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from base64 import b64decode
 from fractions import Fraction as F
@@ -108,6 +110,13 @@ def _sums_by_listing(q, beta):
     for (x, y), p in law.items():
         px[x], py[y] = px.get(x, 0) + p, py.get(y, 0) + p
     return h(*px.values()) + h(*py.values()) - h(*law.values())
+
+
+def test_the_optimum_per_new_sample(quick):
+    """For blocks of 4 and 5 at q = .3: 0.597 and 0.647 bits per new sample."""
+    rows = {int(r["n"]): r for r in table(quick[0], "over-q") if float(r["q"]) == 0.3}
+    assert {n: round(float(r["information"]) / (n - 1), 3) for n, r in rows.items()} == {4: 0.597, 5: 0.647}
+    assert all(r["proved"] == "true" for r in rows.values())
 
 
 def test_the_schemes_at_four_and_eight_samples(quick):
@@ -284,6 +293,24 @@ def test_only_some_sections_and_what_is_in_the_way(tmp_path):
         runner.reproduce(tmp_path / "a" / "b")
     with pytest.raises(FileInTheWayError):
         runner.reproduce(tmp_path, ["two-binary"])
+
+
+def test_ctrl_c_ends_it_and_leaves_whole_files(tmp_path):
+    folder = tmp_path / "out"
+    process = subprocess.Popen(
+        [str(CHORAL), "reproduce", "-o", str(folder), "--only", "two-binary", "--only", "capacity"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "f2-segment.svg").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode not in (0, None)
+    assert "Traceback" not in said
+    assert sorted(p.name for p in folder.iterdir()) == ["f2-segment.svg", "two-binary.csv"]
 
 
 def _sections(monkeypatch, *sections):

@@ -47,6 +47,7 @@ from choral.solvers.exact_optimum import constant_channel, exact_optimum
 from choral.solvers.fewer_codes import with_at_most
 from choral.solvers.peeling import improved
 from choral.solvers.sandwich import MOST_VALUES, Sandwich
+from choral.solvers.self_orbits import ExchangeableBits
 from choral.solvers.transport import Transport
 from choral.theory.bounds import Bounds, bounds_of, group_bound
 from choral.version import __version__
@@ -133,10 +134,11 @@ class Disclosure:
     @cached_property
     def p_y(self) -> tuple[Fraction, ...]:
         """The law of the code."""
-        return tuple(sum(code.values(), Fraction(0)) for code in self._joint)
+        return tuple(sum(code.values(), Fraction(0)) for code in self.joint)
 
     @cached_property
-    def _joint(self) -> list[dict[int, Fraction]]:
+    def joint(self) -> list[dict[int, Fraction]]:
+        """p(s, y) as Fractions, one mapping from states per code."""
         return self.exact_channel.joint(self.problem)
 
     @cached_property
@@ -145,7 +147,7 @@ class Disclosure:
         zero = Fraction(0)
         return tuple(
             tuple(code[s] / mass if s in code else zero for s in range(self.problem.size))
-            for code, mass in zip(self._joint, self.p_y, strict=True)
+            for code, mass in zip(self.joint, self.p_y, strict=True)
         )
 
     @cached_property
@@ -153,7 +155,7 @@ class Disclosure:
         """The posterior of the target, one row per code, over `problem.target.values`."""
         cells = self.problem.target.by_state(self.problem.size)
         rows = []
-        for code, mass in zip(self._joint, self.p_y, strict=True):
+        for code, mass in zip(self.joint, self.p_y, strict=True):
             row = [Fraction(0)] * len(self.problem.target.values)
             for s, p in code.items():
                 for v, w in cells[s]:
@@ -426,6 +428,9 @@ def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
     with limits.running() as clock:
         if clock.stopped():
             return certified(law, problem, _trivial(problem, "stopped before it began"))
+        bits = ExchangeableBits.of(problem) if limits.solver is None and problem.plain else None
+        if bits is not None:
+            return certified(law, problem, _fewer(problem, _by_orbits(problem, bits, clock), limits))
         small, inverses = reduced_problem(problem)
         form = form_of(small)
         chosen = plan(form, limits.solver) if problem.plain else plan_beyond(small, form, limits.solver)
@@ -465,6 +470,15 @@ def _run(problem: Problem, form: Form, chosen: Plan, clock: Clock) -> Solution:
     if not problem.plain:
         return Solution(channel, group_bound(problem), why)
     return Solution(improved(problem, channel, clock.stopped), group_bound(problem), why)
+
+
+def _by_orbits(problem: Problem, bits: ExchangeableBits, clock: Clock) -> Solution:
+    """Self-disclosure of exchangeable bits, through orbits of extreme points."""
+    clock.say(0.0, problem.information_of_states, f"{bits.n} exchangeable bits: orbits of extreme points")
+    try:
+        return bits.solve(group_bound(problem), clock.stopped)
+    except StoppedError:
+        return _trivial(problem, "orbits of extreme points, stopped")
 
 
 def _budgeted(problem: Problem, small: Problem, why: str, clock: Clock) -> Solution:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DELIMITERS = ",;\t|"
 READERS = {".csv": "read_csv", ".parquet": "read_parquet"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
-CSV_TYPES = ("BOOLEAN", "BIGINT", "DOUBLE", "DATE", "VARCHAR")
+CSV_TYPES = ("BIGINT", "DOUBLE", "DATE", "VARCHAR")
 FRAME = "choral_frame"
 DATABASE = "choral_source"
 ROWS_AT_ONCE = 1 << 16
@@ -81,6 +81,7 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
     {'W': 'BIGINT', 'X': 'VARCHAR'}
     """
     connection = _duckdb().connect(":memory:")
+    connection.execute("SET enable_progress_bar = false")  # it would write to standard output, where --json goes
     try:
         if isinstance(source, str | os.PathLike):
             return _opened_file(connection, os.fspath(source), types or {})
@@ -88,6 +89,19 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
     except BaseException:
         connection.close()
         raise
+
+
+@contextmanager
+def opened(source: Any, types: Mapping[str, str] | None = None) -> Iterator[Source]:
+    """A table for the time of a `with`; one that is open already stays open."""
+    if isinstance(source, Source):
+        yield source
+        return
+    table = open_table(source, types)
+    try:
+        yield table
+    finally:
+        table.connection.close()
 
 
 @contextmanager
@@ -289,4 +303,6 @@ def _plain_words(name: str, message: str) -> tuple[str, str]:
             "Give the column values of the type that it had before, or fit again.",
         )
     first = message.strip().splitlines()[0].rstrip(".")
+    if "Could not write" in message or "No space left" in message:
+        return f"A file cannot be written: {first}.", "Check the folder and free space."
     return f"{name} cannot be read: {first}.", "Check that it is whole, and of the kind that its name says."

@@ -32,7 +32,7 @@ class Tabulated:
     """The frequencies of a table with the channel's code for each; `rows` are counted, the others left out.
 
     `dropped` rows lack a value that the release needs; `refused` ones have no state, and the release refuses such rows.
-    `left_out` are columns with too many values to be audited.
+    `left_out` are columns with too many values, or too many combinations with the others, to be audited.
     """
 
     published: Published

@@ -13,8 +13,9 @@ from choral.errors import ChoralError, ProblemError
 from choral.show.commands import audit as audit_command
 from choral.show.commands import disclose as disclose_command
 from choral.show.commands import fit as fit_commands
+from choral.show.commands import report as report_command
+from choral.show.commands import reproduce as reproduce_command
 from choral.show.commands import studio as studio_command
-from choral.show.commands.reproduce import reproduce
 from choral.show.options import AsJson, print_json
 from choral.version import __version__
 
@@ -87,6 +88,7 @@ app.command(epilog=fit_commands.FIT)(fit_commands.fit)
 app.command(epilog=disclose_command.EPILOG)(disclose_command.disclose)
 app.command(epilog=fit_commands.DECODE)(fit_commands.decode)
 app.command(epilog=audit_command.EXAMPLE)(audit_command.audit)
+app.command(epilog=report_command.EXAMPLE)(report_command.report)
 
 
 @app.command(
@@ -152,11 +154,7 @@ def demo(
     run(output, force, as_json)
 
 
-app.command(epilog="Examples:  choral reproduce -o paper     choral reproduce -o paper --only table-1 --only bsc-bec")(
-    reproduce
-)
-
-
+app.command(epilog=reproduce_command.EPILOG)(reproduce_command.reproduce)
 app.command(epilog=studio_command.EXAMPLE)(studio_command.studio)
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
+
+from choral.show.options import AsJson, print_json
+
+EPILOG = "Examples:  choral reproduce -o paper     choral reproduce -o paper --only table-1 --only bsc-bec"
+
+Result = TypeVar("Result")
 
 
 def reproduce(
@@ -16,7 +23,7 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer samples and points: to try it out.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files in a folder that is not empty.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Recompute every table, example and figure of the paper, compare, and draw what it could not.
 
@@ -28,7 +35,8 @@ def reproduce(
     from choral.show.reproduce.run import reproduce as run
 
     with steps_bar(quiet=as_json) as bar:
-        done = run(output, only or (), force=force, effort=QUICK if quick else Effort(), progress=bar)
+        effort = QUICK if quick else Effort()
+        done = _interruptible(lambda: run(output, only or (), force=force, effort=effort, progress=bar))
     claims = [(part.section.name, claim) for part in done for claim in part.found.claims]
     unexplained = [(name, claim) for name, claim in claims if not claim.agrees and not claim.why]
     if as_json:
@@ -50,7 +58,7 @@ def reproduce(
                 for part in done
             ],
         }
-        typer.echo(json.dumps(summary, ensure_ascii=True))
+        print_json(summary)
     else:
         for part in done:
             differ = sum(not claim.agrees for claim in part.found.claims)
@@ -63,3 +71,23 @@ def reproduce(
         typer.echo(f"open {output / 'index.html'}")
     if unexplained:
         raise typer.Exit(1)
+
+
+def _interruptible(work: Callable[[], Result]) -> Result:
+    """Do the work beside the main thread, so that Ctrl-C ends it all: within a search it would end that search alone."""
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def job() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - handed to the main thread, which raises it
+            errors.append(error)
+
+    thread = threading.Thread(target=job, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.2)
+    if errors:
+        raise errors[0]
+    return results[0]

@@ -179,7 +179,7 @@ def _thinned(rows: Sequence[Mapping[str, Any]], series: Sequence[Series]) -> lis
 def _labels(series: Sequence[Series], low: float, high: float) -> list[dict[str, Any]]:
     """A label at the end of each line, moved apart where two would touch."""
     gap = 14 / HEIGHT * (high - low)
-    ranked = sorted(range(len(series)), key=lambda i: (-round(series[i].y[-1], 9), -math.fsum(series[i].y)))
+    ranked = sorted(range(len(series)), key=lambda i: (-round(series[i].y[-1] / gap), -math.fsum(series[i].y)))
     ends = [(series[i].y[-1], i) for i in ranked]
     places: list[float] = []
     for value, _ in ends:

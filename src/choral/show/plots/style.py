@@ -59,12 +59,15 @@ def finding_of(chart: Any) -> str:
 
 
 def short(text: str, most: int = LONGEST_LABEL) -> str:
-    """A label that fits, cut with an ellipsis.
+    """A label that fits: what is too long loses its middle, since long names often differ at their end.
 
-    >>> short("a" * 50, 10)
-    'aaaaaaaaa…'
+    >>> short("a column with a long name, 17", 16)
+    'a column w…e, 17'
     """
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - tail - 1]}…{text[-tail:]}"
 
 
 def distinct(labels: Sequence[str], most: int = LONGEST_LABEL) -> list[str]:

@@ -105,7 +105,7 @@ def _typical() -> tuple[Claim, ...]:
 
 def _figure() -> Any:
     found = sufficient_statistic(Joint.observed(THIRDS, [FIGURE_ROWS]))
-    names = tuple("{" + ", ".join(f"w{w + 1}" for w in group) + "}" for group in found.classes)
+    names = tuple(",".join(f"w{w + 1}" for w in group) for group in found.classes)
     outputs = ("x1", "x2", "x3")
     links = [
         Link(0, outputs[x], name, p, from_right=True)
@@ -220,7 +220,7 @@ def limits(effort: Effort) -> Found:
     effort.tell("a fresh sample")
     ns = [n for n in (2, 3, 5, 8, 12, 20, 40, 80, 160) if n <= effort.most_samples]
     fresh = fresh_sample_curve(BERNOULLI, bsc(F(1, 10)), ns)
-    highest = max(point.theta for point in fresh)
+    highest, peak = max((point.theta, point.n) for point in fresh)
     claims.append(
         holds(
             "θ_n = I(X;Y) of a fresh sample tends to 0",
@@ -239,7 +239,7 @@ def limits(effort: Effort) -> Found:
     )
     theta = lines_plot(
         [Series("θ", tuple(float(p.n) for p in fresh), tuple(p.theta for p in fresh))],
-        f"What a private code says of a sample that it never saw: at most {highest:.3f} bits, and less with more samples",
+        f"What a code says of a sample that it never saw rises to {highest:.3f} bits at n = {peak}, then falls towards 0",
         ["W ~ (2/3, 1/3), BSC(0.1), along the channels that attain I_s"],
         x_title="samples n (logarithmic)",
         y_title="θₙ = I(X;Y), fresh sample (bits)",

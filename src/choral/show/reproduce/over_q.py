@@ -63,7 +63,7 @@ def run(effort: Effort) -> Found:
     ]
     picture = lines_plot(
         series,
-        f"With more samples more of each can be told: {100 * here.efficiency:.0f} % of four, {100 * third.efficiency:.0f} % "
+        f"With more samples more of each can be told: {100 * here.efficiency:.0f} % of 4, {100 * third.efficiency:.0f} % "
         f"of {last}, at q = .3",
         ["optimal self-disclosure of Bernoulli(q) samples, proved at every q (at the corners other codes take over)"],
         x_title="q = P(X = 1)",

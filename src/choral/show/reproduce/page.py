@@ -19,7 +19,9 @@ body { font: 16px/1.5 "DejaVu Sans", Arial, sans-serif; color: #1b1b1b; backgrou
 h1 { font-size: 1.7rem; line-height: 1.25; }
 h2 { font-size: 1.3rem; margin-top: 3rem; border-top: 2px solid #1b1b1b; padding-top: .8rem; }
 table { border-collapse: collapse; width: 100%; font-size: .85rem; margin: 1rem 0; }
-th, td { border: 1px solid #b5b5b5; padding: .35rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+th, td { border: 1px solid #b5b5b5; padding: .35rem .5rem; text-align: left; vertical-align: top; overflow-wrap: break-word; }
+.claims { table-layout: fixed; min-width: 46rem; } .claims th:nth-child(1) { width: 32%; }
+.claims th:nth-child(2) { width: 18%; } .claims th:nth-child(5) { width: 13%; }
 thead th { background: #eee; }
 tr.differs td, tr.differs th { background: #fff3d6; }
 tr.differs td:last-child::before { content: "≠ "; font-weight: bold; } tr.agrees td:last-child::before { content: "= "; }
@@ -85,7 +87,9 @@ def _section(part: Done) -> str:
     rows = "".join(map(_row, found.claims))
     head = "".join(f"<th scope='col'>{name}</th>" for name in ("what", "where", "paper", "here", "verdict"))
     claims = (
-        f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>" if rows else ""
+        f"<div class='scroll'><table class='claims'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        if rows
+        else ""
     )
     pictures = "".join(
         f"<figure><img alt='{escape(finding_of(picture.chart), quote=True)}' src='data:image/svg+xml;base64,{_encoded(svg)}'>"

@@ -10,7 +10,7 @@ from pathlib import Path
 from choral.disclosure import write_whole
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
 from choral.show.plots import as_svg
-from choral.show.reproduce import beyond, bsc_bec, codes, many_samples, self_disclosure, synergy, two_binary
+from choral.show.reproduce import beyond, bsc_bec, codes, many_samples, over_q, self_disclosure, synergy, two_binary
 from choral.show.reproduce.page import Done, page
 from choral.show.reproduce.record import Effort, Section
 
@@ -21,6 +21,7 @@ SECTIONS: tuple[Section, ...] = (
     two_binary.SECTION,
     *many_samples.SECTIONS,
     *self_disclosure.SECTIONS,
+    over_q.SECTION,
     *beyond.SECTIONS,
 )
 """In the order of the paper, and then beyond it."""
