@@ -15,6 +15,7 @@ from choral.show.commands import disclose as disclose_command
 from choral.show.commands import fit as fit_commands
 from choral.show.commands import report as report_command
 from choral.show.commands import reproduce as reproduce_command
+from choral.show.commands import studio as studio_command
 from choral.show.options import AsJson, print_json
 from choral.version import __version__
 
@@ -154,6 +155,7 @@ def demo(
 
 
 app.command(epilog=reproduce_command.EPILOG)(reproduce_command.reproduce)
+app.command(epilog=studio_command.EXAMPLE)(studio_command.studio)
 
 
 def read_prior(text: str) -> list[str]:
