@@ -2,13 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench clean
+.PHONY: run test test-browser check bench clean
 
 run: .venv/ready
 	$(BIN)/choral demo
 
 test: check
+	-scripts/browser
 	$(BIN)/python -m pytest -n auto
+
+test-browser: .venv/ready
+	scripts/browser
+	$(BIN)/python -m pytest tests/browser
 
 check: .venv/ready
 	$(BIN)/ruff check src tests bench
@@ -20,6 +25,7 @@ bench: .venv/ready .venvs/dit/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
 	$(BIN)/python bench/rotation.py
+	scripts/browser && $(BIN)/python bench/studio.py
 	$(BIN)/python bench/disclose.py
 	$(BIN)/python bench/out_of_sample.py
 
