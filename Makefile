@@ -20,6 +20,7 @@ bench: .venv/ready .venvs/dit/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
 	$(BIN)/python bench/rotation.py
+	$(BIN)/python bench/disclose.py
 
 .venvs/dit/ready:
 	$(PYTHON) -m venv .venvs/dit

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -608,13 +609,20 @@ def check_output(path: Path, force: bool) -> None:
 
 def write_whole(path: Path, text: str, force: bool) -> None:
     """Write a file for its owner's eyes, atomically: afterwards it is whole, or as it was before."""
+    with whole_file(path, force) as hidden:
+        hidden.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def whole_file(path: Path, force: bool) -> Iterator[Path]:
+    """A hidden file beside this path, for its owner's eyes, that takes its place once it is written and on the disk."""
     check_output(path, force)
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
+            os.close(handle)
+            yield Path(name)
+            with open(name, "rb") as file:
                 os.fsync(file.fileno())
             if force:
                 os.replace(name, path)

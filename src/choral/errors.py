@@ -53,6 +53,10 @@ class FileInTheWayError(ChoralError, FileExistsError):
     """Writing would replace an existing file and nobody said that it may."""
 
 
+class LedgerError(ChoralError):
+    """A disclosure that the ledger refuses, since a record would be told about twice; or a ledger that cannot be used."""
+
+
 class VerificationError(ChoralError):
     """A claim of a certificate failed when it was recomputed. `claim` names the first one that did."""
 

@@ -1472,6 +1472,9 @@ def verify(text, say=lambda line: None):
     law, used, target, groups, budgets, stated_information, stated_bound = claims_of(document)
     for line in describe(law, used, target, groups, budgets, stated_information, stated_bound):
         say(line)
+    beside = [key for key in ("recipe", "key", "salt") if key in document]
+    if beside:
+        say(f"not checked  {', '.join(beside)}: how records become states, and are drawn for, is the curator's word")
     prior = law.weights(used)
     channel = Channel(document, prior)
     say("holds        every weight is a non-negative integer, and the codes of each state sum to its prior")

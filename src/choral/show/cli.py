@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from choral.errors import ChoralError, ColumnError, LawError, ProblemError
+from choral.errors import ChoralError, ProblemError
+from choral.show.commands import disclose as disclose_command
+from choral.show.commands import fit as fit_commands
+from choral.show.options import AsJson, print_json
 from choral.version import __version__
-
-if TYPE_CHECKING:
-    from choral.describe.joint import Joint
-    from choral.disclosure import Disclosure
 
 app = typer.Typer(
     name="choral",
@@ -25,16 +23,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-EXAMPLES = ("bsc_and_bec", "xor", "clinic", "four_fair_bits", "noisy_copies:N", "modular:M", "two_binary")
-Table = Annotated[str, typer.Argument(help=f"A CSV file with a header, or example:NAME, one of {', '.join(EXAMPLES)}.")]
-Reveal = Annotated[str | None, typer.Option(help="What to tell: a column, or several joined by +. Default: W.")]
-Protect = Annotated[
-    str | None, typer.Option(help="Columns or groups that stay private: A,B or A+B,C. Default: each used column.")
-]
-Use = Annotated[str | None, typer.Option(help="Columns that the channel may look at. Default: all but the target.")]
-Order = Annotated[int, typer.Option(help="Protect every K of the protected columns together.")]
 
 
 def main() -> None:
@@ -90,119 +78,11 @@ def verify(
     raise typer.Exit(verifier.main([str(release), *(["--json"] if as_json else [])]))
 
 
-@app.command(
-    epilog="Examples:  choral bounds table.csv --reveal outcome --protect age,sex     "
-    "choral bounds example:clinic --reveal diagnosis"
-)
-def bounds(
-    table: Table,
-    reveal: Reveal = None,
-    protect: Protect = None,
-    use: Use = None,
-    order: Order = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Say what can be disclosed before solving: feasibility, rank, upper bound, price, number of codes."""
-    from dataclasses import asdict
-
-    from choral.disclosure import problem_of
-    from choral.front import bounds as bounds_of_law
-
-    asked = split(reveal, "+"), groups(protect), split(use, ","), order
-    law = read_law(table)
-    found = bounds_of_law(law, *asked)
-    problem = problem_of(law, *asked)
-    told, private = problem.target.name, [group.name for group in problem.groups]
-    if as_json:
-        _print_json({"reveal": told, "use": list(problem.columns), "protect": private, **asdict(found)})
-    else:
-        typer.echo(f"W = {told}; X = {', '.join(problem.columns)}; private: {', '.join(private)}")
-        typer.echo(str(found))
-
-
-@app.command(epilog="Example:  choral plan table.csv --reveal outcome --protect age,sex")
-def plan(
-    table: Table,
-    reveal: Reveal = None,
-    protect: Protect = None,
-    use: Use = None,
-    order: Order = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Say how a problem would be solved, and why, without solving it."""
-    from choral.front import plan as outlook
-
-    found = outlook(read_law(table), split(reveal, "+"), groups(protect), split(use, ","), order)
-    if as_json:
-        form = found.form
-        _print_json(
-            {
-                "solver": found.plan.solver,
-                "why": found.plan.why,
-                "states": found.states,
-                "reduced_states": form.states,
-                "rank": form.rank,
-                "nullity": form.nullity,
-                "target_values": form.target_values,
-            }
-        )
-    else:
-        typer.echo(str(found))
-
-
-@app.command(
-    epilog="Examples:  choral fit table.csv --reveal outcome --protect age,sex+race -o release.choral     "
-    "choral fit big.csv --reveal outcome --rel-tol 1e-3 --time-limit 60 -o release.choral"
-)
-def fit(
-    table: Table,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="The release file to write. It holds the law: keep it.")
-    ],
-    reveal: Reveal = None,
-    protect: Protect = None,
-    use: Use = None,
-    order: Order = 1,
-    tol: Annotated[float, typer.Option(help="Stop when the certified gap is at most this, in bits.")] = 1e-6,
-    rel_tol: Annotated[float | None, typer.Option(help="… or at most this share of the information.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds; then the best so far is taken.")] = None,
-    codes: Annotated[int | None, typer.Option(help="At most this many codes.")] = None,
-    solver: Annotated[str | None, typer.Option(help="Overrule the planner: enumeration, transport, sandwich.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Find the most telling private channel for the frequencies of a table, verify it and save it.
-
-    Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends.
-    """
-    from choral.disclosure import check_output, disclose
-    from choral.show.progress import interval_bar
-
-    check_output(output, force)
-    law = read_law(table)
-    with interval_bar(quiet=as_json) as bar:
-        found = disclose(
-            law,
-            split(reveal, "+"),
-            groups(protect),
-            split(use, ","),
-            order,
-            tol=tol,
-            rel_tol=rel_tol,
-            time_limit=time_limit,
-            codes=codes,
-            progress=bar,
-            solver=solver,
-        )
-    found.save(output, force=force)
-    if as_json:
-        _print_json({**summary(found), "release": str(output)})
-    else:
-        for line in summary_lines(found):
-            typer.echo(line)
-        typer.echo(
-            f"saved        {output} (it holds the law: keep it to yourself; check it with: choral verify {output})"
-        )
+app.command(epilog=fit_commands.BOUNDS)(fit_commands.bounds)
+app.command(epilog=fit_commands.PLAN)(fit_commands.plan)
+app.command(epilog=fit_commands.FIT)(fit_commands.fit)
+app.command(epilog=disclose_command.EPILOG)(disclose_command.disclose)
+app.command(epilog=fit_commands.DECODE)(fit_commands.decode)
 
 
 @app.command(
@@ -242,7 +122,7 @@ def curve(
 
     points = capacity_curve(law, rows, ns, order=order, tol=tol, verify=not no_verify, progress=show)
     if as_json:
-        _print_json([point.__dict__ for point in points])
+        print_json([point.__dict__ for point in points])
     if csv is not None:
         lines = ["n,information,upper_bound,codes,verified"]
         lines += [f"{p.n},{p.information!r},{p.upper_bound!r},{p.codes},{p.verified}" for p in points]
@@ -263,41 +143,6 @@ def demo(
     from choral.show.demo import run
 
     run(output, force, as_json)
-
-
-def summary(found: Disclosure) -> dict[str, Any]:
-    """What a release says of itself, for programs."""
-    return {
-        "reveal": list(found.problem.target.columns),
-        "use": list(found.problem.columns),
-        "protect": [list(group.columns) for group in found.problem.groups],
-        "information": found.information,
-        "upper_bound": found.upper_bound,
-        "gap": found.gap,
-        "efficiency": found.efficiency,
-        "entropy": found.problem.entropy_of_target,
-        "codes": found.codes,
-        "states": len(found.states),
-        "how": found.how,
-        "digest": found.document["digest"],
-    }
-
-
-def summary_lines(found: Disclosure) -> list[str]:
-    """What a release says of itself, for people."""
-    entropy, everything = found.problem.entropy_of_target, found.problem.information_of_states
-    return [
-        f"reveals      {found.problem.target.name}",
-        f"private      {', '.join(group.name for group in found.problem.groups)}, exactly; nothing else is",
-        f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell and {entropy:.9f} in all",
-        f"certified    no private channel exceeds {found.upper_bound:.9f} bits",
-        f"codes        {found.codes}, for {len(found.states)} states",
-        f"how          {found.how}",
-    ]
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=True))
 
 
 def read_prior(text: str) -> list[str]:
@@ -342,87 +187,3 @@ def read_numbers(text: str) -> list[int]:
     while few[-1] < last:
         few.append(min(last, max(few[-1] + 1, round(few[-1] * 1.18))))
     return few
-
-
-def split(text: str | None, mark: str) -> list[str] | None:
-    """The parts of an option, or None when it was not given.
-
-    >>> split("a+b", "+"), split(None, "+")
-    (['a', 'b'], None)
-    """
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(mark)]
-    if not all(parts):
-        raise ProblemError(f"'{text}' has an empty name.", f"Separate names by '{mark}' only.")
-    return parts
-
-
-def groups(text: str | None) -> list[list[str]] | None:
-    """Protected groups as written on the command line: groups apart by commas, columns joined by +.
-
-    >>> groups("sex+race,age")
-    [['sex', 'race'], ['age']]
-    """
-    parts = split(text, ",")
-    return None if parts is None else [split(part, "+") or [] for part in parts]
-
-
-def read_law(table: str) -> Joint:
-    """The frequencies of a CSV file, or an embedded example."""
-    from choral.describe.joint import Joint
-
-    if table.startswith("example:"):
-        return _example(table.removeprefix("example:"))
-    path = Path(table)
-    if path.suffix.lower() != ".csv":
-        raise LawError(f"{table} is not a .csv file.", "Give a CSV file with a header, or example:NAME.")
-    return Joint.from_table(read_csv(path))
-
-
-def read_csv(path: Path) -> dict[str, list[str]]:
-    """The columns of a CSV file as text; errors name the line."""
-    import csv
-
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.reader(file, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise LawError(f"{path} cannot be read: {error}.", "Check the path, and that it is CSV in UTF-8.") from None
-    if len(rows) < 2:
-        raise LawError(f"{path} has no rows below a header.", "A table needs a header and at least one row.")
-    header = [name.strip() for name in rows[0]]
-    if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise LawError(f"{path} has two columns named '{twice}'.", "Rename one.")
-    for number, row in enumerate(rows[1:], start=2):
-        if row and len(row) != len(header):
-            raise LawError(
-                f"Line {number} of {path} has {len(row)} fields, the header {len(header)}.", "Repair the line."
-            )
-    return {name: [row[i] for row in rows[1:] if row] for i, name in enumerate(header)}
-
-
-def _example(name: str) -> Joint:
-    from fractions import Fraction
-
-    from choral.describe import examples
-
-    kind, _, argument = name.partition(":")
-    known: dict[str, Callable[[], Any]] = {
-        "bsc_and_bec": examples.bsc_and_bec,
-        "xor": examples.xor,
-        "clinic": examples.clinic,
-        "four_fair_bits": examples.four_fair_bits,
-        "noisy_copies": lambda: examples.noisy_copies(int(argument or 3)),
-        "modular": lambda: examples.modular(int(argument or 3)),
-        "two_binary": lambda: examples.two_binary(Fraction(1, 3), Fraction(1, 2), Fraction(1, 6)),
-    }
-    if kind not in known:
-        from choral.errors import did_you_mean
-
-        raise ColumnError(f"There is no example '{kind}'.", did_you_mean(kind, known))
-    if argument and not (argument.isdecimal() and 0 < int(argument) <= 12):
-        raise LawError(f"'{argument}' is not a whole number from 1 to 12.", f"Write example:{kind}:4.")
-    joint: Joint = known[kind]()
-    return joint

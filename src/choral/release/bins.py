@@ -1,0 +1,136 @@
+"""Bins for numeric columns: declared edges, quantiles of the table, or a width. The edges are part of the release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from choral.errors import LawError, ProblemError
+from choral.release.recipe import KINDS, NUMERIC, kind_of_type, number_sql
+from choral.release.table import Source, reading
+
+Bins: TypeAlias = "int | str | Sequence[float]"
+MOST_BINS = 1000
+
+
+def read_bins(texts: Iterable[str]) -> dict[str, str]:
+    """Bins as written on the command line, columns separated by semicolons.
+
+    >>> read_bins(["age=40,55,70; dose=q4", "income=w10000"])
+    {'age': '40,55,70', 'dose': 'q4', 'income': 'w10000'}
+    """
+    found: dict[str, str] = {}
+    for part in (part for text in texts for part in text.split(";") if part.strip()):
+        name, mark, rule = (piece.strip() for piece in part.rpartition("="))
+        if not (name and mark and rule):
+            raise ProblemError(f"'{part.strip()}' is no rule for bins.", REMEDY)
+        if name in found:
+            raise ProblemError(f"Bins for '{name}' are given twice.", "Give one rule for each column.")
+        found[name] = rule
+    return found
+
+
+REMEDY = "Write age=40,55,70 (edges), age=q4 or age=4 (quantiles), or age=w10 (width)."
+
+
+def edges_of(source: Source, name: str, rule: Bins, where: str = "") -> tuple[float, ...]:
+    """The edges that a rule asks for on a column of a table, increasing; `where` is SQL that leaves rows out.
+
+    Quantiles are equally probable up to ties: the k-th of q edges is the value at rank ⌊N·k/q⌋ (from 0), and rows that
+    equal an edge lie above it. An edge with nothing below it is left out.
+    """
+    kind = kind_of_type(source.columns[name])
+    if kind not in NUMERIC:
+        held = KINDS.get(kind or "", source.columns[name])
+        raise ProblemError(f"'{name}' holds {held} and cannot be binned.", "Bins are for numeric columns.")
+    how, argument = _rule(name, rule)
+    if how == "edges":
+        return argument
+    number = number_sql(name, kind)
+    values = f"SELECT {number} AS v FROM {source.sql} WHERE {number} IS NOT NULL AND NOT isnan({number}){where}"
+    with reading(source.name):
+        least, most, n = source.connection.execute(f"SELECT min(v), max(v), count(*) FROM ({values})").fetchall()[0]
+        if not n:
+            raise LawError(f"The column '{name}' of {source.name} has no values.", "Leave it out.")
+        if how == "width":
+            return _multiples(name, argument[0], least, most)
+        ranks = [n * k // int(argument[0]) for k in range(1, int(argument[0]))]
+        wanted = ", ".join(f"min(v) FILTER (upto > {rank})" for rank in ranks)
+        found = source.connection.execute(
+            f"SELECT {wanted} FROM (SELECT v, sum(n) OVER (ORDER BY v) AS upto FROM "
+            f"(SELECT v, count(*) AS n FROM ({values}) GROUP BY v))"
+        ).fetchall()[0]
+    edges = tuple(sorted({edge + 0.0 for edge in found if edge > least}))
+    if any(math.isinf(edge) for edge in edges):
+        raise LawError(f"The column '{name}' holds infinite values.", "Declare the edges: age=40,55,70.")
+    return edges
+
+
+def check_bins(bins: Mapping[str, Bins], needed: Sequence[str], known: Iterable[str] = ()) -> None:
+    """Raise if bins are asked for a column that plays no part, or that an earlier release has fixed."""
+    for name in bins:
+        if name not in needed:
+            raise ProblemError(
+                f"Bins are asked for '{name}', which is not revealed, protected or used.",
+                f"These are: {', '.join(needed)}.",
+            )
+        if name in known:
+            raise ProblemError(
+                f"Bins are asked for '{name}', which has its values from the earlier release.", "Leave the bins out."
+            )
+
+
+def _rule(name: str, rule: Bins) -> tuple[str, tuple[float, ...]]:
+    """What a rule asks for: ("quantiles", (q,)), ("width", (w,)) or ("edges", …)."""
+    if isinstance(rule, str):
+        text = rule.strip().casefold()
+        if "," in text:
+            return "edges", _increasing(name, [part for part in text.split(",") if part.strip()], rule)
+        if text.startswith("w"):
+            return "width", (_number(name, text[1:], rule),)
+        text = text.removeprefix("q")
+        if not text.isdecimal():
+            raise ProblemError(f"The bins '{rule}' of '{name}' are no rule.", REMEDY)
+        rule = int(text)
+    if isinstance(rule, int) and not isinstance(rule, bool):
+        if not 2 <= rule <= MOST_BINS:
+            raise ProblemError(f"{rule} bins are asked for '{name}'.", f"Take 2 to {MOST_BINS}.")
+        return "quantiles", (rule,)
+    if isinstance(rule, Sequence):
+        return "edges", _increasing(name, rule, rule)
+    raise ProblemError(f"The bins of '{name}' are {rule!r}.", REMEDY)
+
+
+def _increasing(name: str, parts: Sequence[Any], rule: Any) -> tuple[float, ...]:
+    edges = tuple(_number(name, part, rule) for part in parts)
+    if not edges or any(a >= b for a, b in pairwise(edges)) or len(edges) >= MOST_BINS:
+        raise ProblemError(
+            f"The edges {rule!r} of '{name}' do not increase.", f"Give 1 to {MOST_BINS - 1}, each larger than the last."
+        )
+    return edges
+
+
+def _number(name: str, part: Any, rule: Any) -> float:
+    try:
+        number = float(part) + 0.0
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ProblemError(f"The bins {rule!r} of '{name}' hold {part!r}, which is no number.", REMEDY)
+    return number
+
+
+def _multiples(name: str, width: float, least: float, most: float) -> tuple[float, ...]:
+    """The multiples of a width, as it is written in decimals, that lie in (least, most]."""
+    if width <= 0:
+        raise ProblemError(f"The width {width} of the bins of '{name}' is not positive.", REMEDY)
+    if not (math.isfinite(least) and math.isfinite(most)):
+        raise LawError(f"The column '{name}' holds infinite values.", "Declare the edges: age=40,55,70.")
+    step = Fraction(repr(width))
+    first, last = Fraction(least) // step + 1, Fraction(most) // step
+    if last - first >= MOST_BINS:
+        raise ProblemError(f"A width of {width:g} cuts '{name}' into {last - first + 2} bins.", "Take a larger one.")
+    return tuple(float(k * step) for k in range(first, last + 1))

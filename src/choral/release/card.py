@@ -1,0 +1,228 @@
+"""The public card: what an analyst gets beside the codes (docs/card-format.md), and `decode`, which puts the two together.
+
+A card holds no joint counts, no key, and nothing exact: it is an aggregate of the table, rounded to a declared precision,
+and the guarantee of the release does not cover it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from choral.disclosure import check_output, whole_file, write_whole
+from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
+from choral.exact import certificate
+from choral.release.file import CARD_FORMAT, Release, format_of
+from choral.release.recipe import kind_of_type
+from choral.release.table import identifier, open_table, reading, text_literal
+
+VERSION = 1
+PRECISION = 3
+"""Decimals of the probabilities in a card, unless told."""
+MOST_PRECISE = 12
+CODE = "code"
+"""The column of codes in what `choral disclose` writes."""
+SCHEMA = Path(__file__).with_name("card.schema.json")
+
+
+@dataclass(frozen=True)
+class Card:
+    """A public card: the document that is published."""
+
+    document: Mapping[str, Any]
+
+    @property
+    def codes(self) -> int:
+        """How many codes there are, without the one for values not seen."""
+        return int(self.document["codes"])
+
+    @property
+    def values(self) -> list[Any]:
+        """The values of the target; raises if the card withholds them."""
+        if self.document["values"] is None:
+            raise ProblemError(
+                f"The card gives no posterior of {'+'.join(self.document['reveal'])}, because it is protected too.",
+                "There is nothing to decode: the codes are what is told.",
+            )
+        return [certificate.decode(value) for value in self.document["values"]]
+
+    @property
+    def p_w_given_y(self) -> list[list[float]]:
+        """The posterior of the target for each code, rounded."""
+        return [list(row) for row in self.document["p_w_given_y"] or []]
+
+    def opened_by(self, release: Release) -> bool:
+        """Whether this card was made for this release: its salted digest is of the release's certificate."""
+        return bool(self.document["certificate"]["salted_sha256"] == commitment(release))
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write the card."""
+        text = json.dumps(self.document, ensure_ascii=False, indent=1, allow_nan=False)
+        write_whole(Path(path), text + "\n", force)
+        return Path(path)
+
+
+def card_of(release: Release, precision: int = PRECISION) -> Card:
+    """The public card of a release, with probabilities rounded to `precision` decimals.
+
+    Where the target shares a column with a protected group there is no p(w | y): it would tell about that group.
+    """
+    if isinstance(precision, bool) or not isinstance(precision, int) or not 1 <= precision <= MOST_PRECISE:
+        raise ProblemError(f"precision={precision!r} decimals.", f"Say 1 to {MOST_PRECISE}.")
+    found, recipe = release.disclosure, release.recipe
+    withheld = bool(set(recipe.reveal) & {name for group in recipe.protect for name in group})
+    values = [certificate.encode(value) for value in found.problem.target.values]
+
+    def rounded(p: Fraction) -> float:
+        return float(round(p, precision))
+
+    return Card(
+        {
+            "format": CARD_FORMAT,
+            "version": VERSION,
+            "reveal": list(recipe.reveal),
+            "use": list(recipe.use),
+            "protect": [
+                {"columns": list(group), "budget": budget}
+                for group, budget in zip(recipe.protect, _budgets(release), strict=True)
+            ],
+            "law": {"kind": recipe.law["kind"], "about": recipe.law["about"]},
+            "information": rounded(Fraction(found.document["claims"]["information"])),
+            "codes": found.codes,
+            "unseen_code": found.codes if recipe.unseen == "code" else None,
+            "precision": precision,
+            "p_y": [rounded(p) for p in found.p_y],
+            "values": None if withheld else values,
+            "p_w_given_y": None if withheld else [[rounded(p) for p in row] for row in found.p_w_given_y],
+            "after": None if recipe.after is None else {"first": list(recipe.after.first)},
+            "guarantee": _guarantee(release),
+            "limits": _limits(release),
+            "certificate": {"salted_sha256": commitment(release)},
+        }
+    )
+
+
+def load_card(path: str | os.PathLike[str]) -> Card:
+    """The card in a file."""
+    place = Path(path)
+    if not place.is_file():
+        raise ReleaseFileError(f"There is no file {place}.", "Check the path.")
+    found = format_of(place)
+    if found == certificate.FORMAT:
+        raise ReleaseFileError(
+            f"{place} is a release file, which is the curator's alone.", "Give the public card (card.json)."
+        )
+    if found != CARD_FORMAT:
+        raise ReleaseFileError(f"{place} is not a public card.", "Give the card.json that choral fit wrote.")
+    document = json.loads(place.read_text(encoding="utf-8"))
+    if document.get("version") != VERSION:
+        raise ReleaseFileError(f"{place} has version {document.get('version')}.", "Upgrade choral.")
+    codes, table, values = document.get("codes"), document.get("p_w_given_y"), document.get("values")
+    withheld = table is None and values is None
+    shaped = isinstance(table, list) and isinstance(values, list) and len(table) == codes
+    if not withheld and not (shaped and all(isinstance(row, list) and len(row) == len(values) for row in table)):
+        raise ReleaseFileError(f"The tables of {place} do not fit together.", "Get the card again.")
+    return Card(document)
+
+
+def decode(card: Card, codes: Any, output: str | os.PathLike[str], *, force: bool = False) -> int:
+    """Write a table of codes with the posterior of the target beside each; returns the number of rows.
+
+    `codes` is a table with a column `code`, such as `choral disclose` writes; all its columns and the order of its rows
+    are kept. A record with the code for values not seen gets no posterior.
+    """
+    target = Path(output)
+    check_output(target, force)
+    if target.suffix.lower() not in (".csv", ".parquet"):
+        raise ReleaseFileError(f"{target} is neither .csv nor .parquet.", "Choose one of these endings.")
+    values, table = card.values, open_table(codes)
+    if CODE not in table.columns:
+        raise ColumnError(f"{table.name} has no column '{CODE}'.", did_you_mean(CODE, table.columns))
+    if kind_of_type(table.columns[CODE]) != "int":
+        raise ColumnError(f"The column '{CODE}' of {table.name} holds no whole numbers.", "Give the disclosed codes.")
+    last = card.document["unseen_code"]
+    largest = card.codes - 1 if last is None else int(last)
+    column = identifier(CODE)
+    with reading(table.name):
+        [(rows, strange)] = table.connection.execute(
+            f"SELECT count(*), count(*) FILTER ({column} IS NULL OR {column} < 0 OR {column} > {largest}) FROM {table.sql}"
+        ).fetchall()
+    if strange:
+        raise ColumnError(
+            f"{strange} rows of {table.name} have no code from 0 to {largest}.",
+            "Give the codes of this card's release.",
+        )
+    items = [identifier(name) for name in table.columns]
+    for v, value in enumerate(values):
+        posterior = ", ".join(repr(row[v]) for row in card.p_w_given_y)
+        name = _event(card.document["reveal"], value)
+        if name in table.columns:
+            raise ColumnError(f"{table.name} has a column '{name}' already.", "Rename it, or give the codes alone.")
+        items.append(f"list_extract(CAST('[{posterior}]' AS DOUBLE[]), {column} + 1) AS {identifier(name)}")
+    kind = "FORMAT csv, HEADER" if target.suffix.lower() == ".csv" else "FORMAT parquet"
+    with whole_file(target, force) as hidden, reading(str(target)):
+        table.connection.execute(
+            f"COPY (SELECT {', '.join(items)} FROM {table.sql}) TO {text_literal(str(hidden))} ({kind})"
+        )
+    return int(rows)
+
+
+def commitment(release: Release) -> str:
+    """SHA-256 of the salt and the certificate's digest: it binds the curator to the certificate and tells nothing of it."""
+    return hashlib.sha256(release.salt + bytes.fromhex(release.certificate["digest"])).hexdigest()
+
+
+def _event(names: list[str], value: Any) -> str:
+    parts = value if len(names) > 1 else (value,)
+    return f"p({', '.join(f'{name}={part}' for name, part in zip(names, parts, strict=True))})"
+
+
+def _budgets(release: Release) -> list[dict[str, str] | None]:
+    """What each protected group may be told about, as exact fractions; None where nothing."""
+    listed = release.disclosure.problem.budgets or [None] * len(release.recipe.protect)
+    return [None if budget is None else {budget.kind: str(budget.amount)} for budget in listed]
+
+
+def _guarantee(release: Release) -> list[str]:
+    recipe = release.recipe
+    told = "The code" if recipe.after is None else "The code, which is a pair with that of an earlier release,"
+    words = [f"Under the law of {recipe.law['about']}:"]
+    for group, budget in zip(recipe.protect, _budgets(release), strict=True):
+        name = " and ".join(group) + (" together" if len(group) > 1 else "")
+        if budget is None:
+            words.append(
+                f"{told} is exactly independent of {name}: whoever sees all codes learns nothing of a record's."
+            )
+        elif "ratio" in budget:
+            words.append(f"{told} makes no value of {name} more than {budget['ratio']} times more or less likely.")
+        else:
+            words.append(f"{told} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
+    if release.disclosure.problem.further:
+        words.append("The same holds under every further law that the curator declared, and under their mixtures.")
+    words.append(f"Of all such codes this one was sought to tell most about {' and '.join(recipe.reveal)}.")
+    return words
+
+
+def _limits(release: Release) -> list[str]:
+    recipe = release.recipe
+    words = [
+        "It is about each listed group by itself: nothing is said of other columns, nor of several groups together.",
+        f"It is for someone who knows the law, not the record: who already knows {' or '.join(recipe.reveal)} or another "
+        "column of a record may learn more from its code.",
+        "Someone who knows the exact composition of the table learns a little from all codes together, the less the "
+        f"larger the table; combinations of values that occur less than {recipe.min_count} times were merged for that.",
+        "For records outside the table it holds as far as the law is right for them.",
+        "It holds for one draw per record, made with a secret key; a leaked key voids it.",
+        "This card is an aggregate of the table, rounded; the guarantee does not cover it.",
+    ]
+    if recipe.unseen == "code":
+        words.append(f"Code {release.disclosure.codes} says that a record has values that were not seen before.")
+    if recipe.missing == "drop":
+        words.append("Records with a missing value have no code, which tells that one is missing.")
+    return words

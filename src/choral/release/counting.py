@@ -1,0 +1,157 @@
+"""What a table says about the columns that a release is about: their alphabets, and how often records occur.
+
+Counting runs in DuckDB, so the table may be larger than memory; only the counts of different records are held here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from choral.describe.joint import Joint
+from choral.errors import LawError, ProblemError, TooLargeError
+from choral.problem.pose import Group, pose
+from choral.release.bins import Bins, edges_of
+from choral.release.recipe import KINDS, NUMERIC, Column, canonical_sql, kind_of_type, labels
+from choral.release.table import Source, reading
+
+MOST_VALUES = 2000
+"""Of one column."""
+MOST_CELLS = 1_000_000
+"""Different records, over the revealed, protected and used columns."""
+
+Counts = dict[tuple[Any, ...], int]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is revealed, protected and used, and all these columns in the order of the table."""
+
+    reveal: tuple[str, ...]
+    protect: tuple[tuple[str, ...], ...]
+    use: tuple[str, ...]
+    needed: tuple[str, ...]
+
+
+def asked_of(
+    table: Source,
+    reveal: str | Sequence[str] | None,
+    protect: str | Sequence[Group] | None,
+    use: str | Sequence[str] | None,
+    order: int = 1,
+) -> Asked:
+    """What is asked for, with defaults and errors as in `choral.disclose`: it is posed on a law of one cell."""
+    names = list(table.columns)
+    outline = Joint(names, [[0]] * len(names), {(0,) * len(names): 1})
+    problem = pose(outline, reveal, protect, use, order)
+    groups = tuple(group.columns for group in problem.groups)
+    needed = {*problem.target.columns, *problem.columns, *(name for group in groups for name in group)}
+    return Asked(problem.target.columns, groups, problem.columns, tuple(name for name in names if name in needed))
+
+
+def complete(table: Source, needed: Sequence[str], missing: str) -> str:
+    """SQL, ` AND …`, that leaves out rows with a missing value if that is the rule.
+
+    Raises for columns without values or of a type that cannot be a symbol, and for missing values that are an error.
+    """
+    values = {}
+    for name in needed:
+        type_ = table.columns[name]
+        kind = kind_of_type(type_)
+        if kind is None and type_.strip('"') != "NULL":
+            raise LawError(
+                f"The column '{name}' of {table.name} holds {type_}.",
+                f"A column holds {', '.join(KINDS.values())}: convert it, or leave it out.",
+            )
+        values[name] = canonical_sql(name, kind or "text")
+    counted = ", ".join(f"count({value})" for value in values.values())
+    [(rows, *present)] = _rows(table, f"SELECT count(*), {counted} FROM {table.sql}")
+    for name, n in zip(needed, present, strict=True):
+        if n == 0:
+            raise LawError(f"The column '{name}' of {table.name} has no values.", "Leave it out.")
+        if missing == "error" and n < rows:
+            raise LawError(
+                f"The column '{name}' of {table.name} has {rows - n} missing values.",
+                "Fill them in, or say missing='value' or 'drop' (--missing).",
+            )
+    if missing != "drop" or all(n == rows for n in present):
+        return ""
+    return "".join(f" AND ({value}) IS NOT NULL" for value in values.values())
+
+
+def alphabets(
+    table: Source, asked: Asked, bins: Mapping[str, Bins], known: Mapping[str, Column], where: str
+) -> list[Column]:
+    """The columns with their alphabets: the known ones as they are, the others found in the table."""
+    [(rows,)] = _rows(table, f"SELECT count(*) FROM {table.sql} WHERE TRUE{where}")
+    if not rows:
+        raise LawError(f"Every row of {table.name} has a missing value.", "Say missing='value' (--missing value).")
+    columns = [known[n] if n in known else _column(table, asked, bins, n, rows, where) for n in asked.needed]
+    target = ", ".join(column.code_sql() for column in columns if column.name in asked.reveal)
+    if len(_rows(table, f"SELECT DISTINCT {target} FROM {table.sql} WHERE TRUE{where} LIMIT 2")) == 1:
+        raise ProblemError(
+            f"The target '{'+'.join(asked.reveal)}' has one value in {table.name}: there is nothing to tell.",
+            "Reveal a column that varies.",
+        )
+    return columns
+
+
+def count(table: Source, columns: Sequence[Column], where: str = "") -> Counts:
+    """How often each combination of values of these columns occurs."""
+    items = ", ".join(f"{column.code_sql()} AS c{i}" for i, column in enumerate(columns))
+    groups = f"SELECT {items}, count(*) AS n FROM {table.sql} WHERE TRUE{where} GROUP BY ALL"
+    rows = _rows(table, f"{groups} LIMIT {MOST_CELLS + 1}")
+    if len(rows) > MOST_CELLS:
+        [(many,)] = _rows(table, f"SELECT count(*) FROM ({groups})")
+        raise too_large(columns, many)
+    strange = sum(row[-1] for row in rows if None in row[:-1])
+    if strange:
+        raise LawError(
+            f"{strange} rows of {table.name} hold values that do not occur in the table that is fitted.",
+            "Leave them out, or add such records to the table.",
+        )
+    return {tuple(c.values[i] for c, i in zip(columns, row[:-1], strict=True)): row[-1] for row in sorted(rows)}
+
+
+def too_large(columns: Sequence[Column], many: int) -> TooLargeError:
+    """That these columns take too many combinations of values, and which one to bin."""
+    numeric = [column for column in columns if column.edges is None and column.kind in NUMERIC]
+    largest = max(numeric or columns, key=lambda column: len(column.values))
+    size = f"'{largest.name}', which has {len(largest.values)} values"
+    return TooLargeError(
+        f"The columns {', '.join(column.name for column in columns)} take {many} different combinations of values.",
+        f"Bin {size}: --bins {largest.name}=4." if numeric else f"Group the values of {size}, or leave it out.",
+    )
+
+
+def _column(table: Source, asked: Asked, bins: Mapping[str, Bins], name: str, rows: int, where: str) -> Column:
+    type_ = table.columns[name]
+    kind = kind_of_type(type_) or ""
+    value = canonical_sql(name, kind)
+    if name in bins:
+        edges = edges_of(table, name, bins[name], where)
+        gap = _rows(table, f"SELECT 1 FROM {table.sql} WHERE ({value}) IS NULL{where} LIMIT 1")
+        return Column(name, type_, (*labels(edges), *([None] if gap else [])), edges)
+    distinct = f"SELECT DISTINCT {value} AS v FROM {table.sql} WHERE TRUE{where}"
+    listed = [v for (v,) in _rows(table, f"{distinct} LIMIT {MOST_VALUES + 1}")]
+    many = len(listed)
+    if many > MOST_VALUES:
+        [(many,)] = _rows(table, f"SELECT count(*) FROM ({distinct})")
+    protected = any(name in group for group in asked.protect)
+    remedy = f"Bin it: --bins {name}=4." if kind in NUMERIC else "Group its values, or leave it out."
+    if many == rows > 1 and (protected or name in asked.use):
+        raise ProblemError(
+            f"The {'protected' if protected else 'used'} column '{name}' has as many values as there are rows, {rows}: "
+            "each record would be a state of its own.",
+            remedy,
+        )
+    if many > MOST_VALUES:
+        raise TooLargeError(f"The column '{name}' has {many} values; at most {MOST_VALUES} are taken.", remedy)
+    values = sorted(v + 0.0 if kind == "float" else v for v in listed if v is not None)
+    return Column(name, type_, (*values, *([None] if None in listed else [])))
+
+
+def _rows(table: Source, sql: str) -> list[tuple[Any, ...]]:
+    with reading(table.name):
+        return table.connection.execute(sql).fetchall()

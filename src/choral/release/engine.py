@@ -1,0 +1,363 @@
+"""Disclose a table: DuckDB reads it in batches, numpy draws, pyarrow writes; memory does not grow with the table.
+
+**Order of events.** Codes go to a hidden file beside the output while the ledger's transaction is open. At the end the
+ledger compares all records; if it refuses, both are undone. Otherwise the hidden file is flushed to the disk, then the
+ledger commits, then the file gets its name. Killed before the commit, nothing was told and nothing is recorded; killed
+after it, the same command gives the same codes, which the ledger admits. The hidden file has a fixed name and is
+locked, so a later run replaces what a killed one left behind.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from choral.disclosure import check_output
+from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
+from choral.release import identity
+from choral.release.file import Release
+from choral.release.ledger import SHOWN, Conflict, Entry, Use, open_ledger
+from choral.release.recipe import Recipe
+from choral.release.sampler import UNSEEN, PairSampler, Sampler, States, Words, codes_of
+from choral.release.table import Source, identifier, open_table, reading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with the rows that are done and the rows that there are."""
+
+ROWS_AT_ONCE = 1 << 18
+ROW = "row"
+CODE = "code"
+STATE = "choral state"
+ENDINGS = (".parquet", ".csv")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a disclosure did: rows read, codes written, rows left out by `missing drop`, rows with the extra code."""
+
+    rows: int
+    disclosed: int
+    dropped: int
+    unseen: int
+    release: str
+    id: str | None
+    output: Path
+    ledger: Path
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What an engine needs to draw for a release: the sampler, its keys, and what a record is to the ledger.
+
+    The keys belong to the release and to the one that it was fitted after, which share their secret, so a code of the
+    earlier release can be drawn again. Without identifiers they belong to the table as well.
+    """
+
+    sampler: Sampler | PairSampler
+    keys: tuple[bytes, ...]
+    words: tuple[Words, ...]
+
+    @classmethod
+    def of(cls, release: Release, table: str | None) -> Drawing:
+        """The drawing of a release; `table` is the digest of a table without identifiers."""
+        channel, after = release.disclosure.exact_channel, release.recipe.after
+        secret, context = release.needed_key(), b"" if table is None else bytes.fromhex(table)
+        key = identity.subkey(secret, "draw", bytes.fromhex(release.digest) + context)
+        if after is None:
+            alone = Sampler.of(channel)
+            return cls(alone, (key,), (alone.row_words(),))
+        pair = PairSampler.of(channel, after.first)
+        earlier = identity.subkey(secret, "draw", bytes.fromhex(after.digest) + context)
+        return cls(pair, (key, earlier), (Sampler.of(channel).row_words(), pair.earlier.row_words()))
+
+    def codes(self, states: States, blocks: identity.Blocks) -> npt.NDArray[np.int32]:
+        """The codes of a batch."""
+        return codes_of(states, blocks, self.sampler, *self.keys)
+
+
+def disclose_table(
+    release: Release,
+    table: Any,
+    output: str | os.PathLike[str],
+    ledger: str | os.PathLike[str],
+    id: str | None = None,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Told:
+    """Write one code per row of a table, with its identifier or row number (from 1), in the order of the table.
+
+    `ledger` is the path of the ledger; `ledger.beside` gives the usual one.
+    """
+    target = Path(output)
+    if target.suffix.lower() not in ENDINGS:
+        raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
+    check_output(target, force)
+    book = Path(ledger)
+    if book.resolve() == target.resolve():
+        raise ReleaseFileError(f"{target} is to hold the codes and the ledger.", "Name two files.")
+    source = open_table(table, release.recipe.types)
+    with closing(source.connection):
+        if source.path is not None and source.path.resolve() == target.resolve():
+            raise ReleaseFileError(f"{target} is the table itself.", "Write the codes to another file.")
+        release.recipe.check(source.columns, source.name)
+        return _Run(release, source, id, target, force, book, progress).run()
+
+
+class _Run:
+    """One disclosure on its way."""
+
+    def __init__(
+        self,
+        release: Release,
+        source: Source,
+        id: str | None,
+        target: Path,
+        force: bool,
+        book: Path,
+        progress: Progress | None,
+    ) -> None:
+        self.release, self.source, self.id = release, source, id
+        self.target, self.force, self.book, self.progress = target, force, book, progress
+        self.kind = None if id is None else self._kind_of_id(id)
+        self.before = _fingerprint(source)
+        self.rows = source.rows()
+        self.digest = source.digest()
+        self.drawing = Drawing.of(release, self.digest if id is None else None)
+        self.done = self.dropped = self.unseen = 0
+        self.first_unseen: int | None = None
+
+    def run(self) -> Told:
+        after = self.release.recipe.after
+        earlier = None if after is None else after.digest
+        use = Use(self.release.digest, self.digest, self.rows, earlier, self.id, self.kind)
+        with open_ledger(self.book) as ledger, _hidden(self.target) as (hidden, handle):
+            with ledger.disclosing(use) as entry:
+                with _full_disk_in_words(self.target):
+                    self._stream(hidden, entry)
+                self._check_unseen()
+                if self.done != self.rows or _fingerprint(self.source) != self.before:
+                    raise LawError(f"{self.source.name} changed while it was read.", "Run again when it is at rest.")
+                conflict = entry.settle()
+                if conflict is not None:
+                    raise self._refusal(conflict, entry)
+                with _full_disk_in_words(self.target):
+                    os.fsync(handle)
+            _put_in_place(hidden, self.target, self.force)
+        told = self.done - self.dropped
+        return Told(self.done, told, self.dropped, self.unseen, self.release.digest, self.id, self.target, self.book)
+
+    def _stream(self, hidden: Path, entry: Entry) -> None:
+        carried = [] if self.id is None else [self.id]
+        query = self.release.recipe.select(self.source.sql, carried, STATE)
+        with reading(self.source.name):
+            batches = self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
+        writer = None
+        try:
+            for batch in _batches(batches, self.source.name):
+                told = self._told(batch, entry)
+                if writer is None:
+                    writer = _writer(hidden, self.target.suffix.lower(), told.schema)
+                if self.first_unseen is None or self.release.recipe.unseen == "code":
+                    writer.write_batch(told)
+                if self.progress is not None:
+                    self.progress(self.done, self.rows)
+        finally:
+            if writer is not None:
+                writer.close()
+
+    def _told(self, batch: pa.RecordBatch, entry: Entry) -> pa.RecordBatch:
+        """What is written for one batch."""
+        import pyarrow as pa
+
+        state = batch.column(batch.num_columns - 1)
+        kept = np.flatnonzero(state.is_valid().to_numpy(zero_copy_only=False)) if state.null_count else None
+        start, self.done = self.done, self.done + len(state)
+        if kept is not None:
+            self.dropped += len(state) - len(kept)
+            state = state.drop_null()
+        states = state.to_numpy()
+        self._note_unseen(states, kept, start)
+        if self.id is None:
+            blocks, name = identity.positions(start, self.done - start), ROW
+            shown = pa.array(np.arange(start + 1, self.done + 1, dtype=np.int64))
+        else:
+            blocks, name, shown = identity.blocks(batch.column(0), self.id, start), self.id, batch.column(0)
+        if kept is not None:
+            blocks, shown = blocks[kept], shown.take(pa.array(kept))
+        entry.add(blocks, *(words[states] for words in self.drawing.words))
+        return pa.record_batch([shown, pa.array(self.drawing.codes(states, blocks))], names=[name, CODE])
+
+    def _note_unseen(self, states: States, kept: npt.NDArray[np.intp] | None, start: int) -> None:
+        unseen = np.flatnonzero(states == UNSEEN)
+        self.unseen += len(unseen)
+        if len(unseen) and self.first_unseen is None:
+            self.first_unseen = start + int(unseen[0] if kept is None else kept[unseen[0]])
+
+    def _check_unseen(self) -> None:
+        if self.first_unseen is not None and self.release.recipe.unseen == "refuse":
+            what = _what_is_unseen(self.release.recipe, self.source, self.first_unseen)
+            raise ColumnError(
+                f"{self.unseen} of {self.rows} rows of {self.source.name} have values that were not seen when the release "
+                f"was fitted; the first is row {self.first_unseen + 1}, {what}. Nothing was written.",
+                "Leave these rows out, or fit with --unseen code, which gives them a code of their own.",
+            )
+
+    def _kind_of_id(self, id: str) -> identity.Kind:
+        self.source.require([id], "id")
+        if id.casefold() == CODE:
+            raise ColumnError(f"The identifier is named '{id}', like the column of codes.", "Rename it.")
+        with reading(self.source.name):
+            empty = self.source.connection.sql(f"SELECT {identifier(id)} FROM {self.source.sql} LIMIT 0")
+            return identity.kind_of(empty.to_arrow_table().schema.field(0).type, id)
+
+    def _refusal(self, conflict: Conflict, entry: Entry) -> LedgerError:
+        """Why identifiers are refused, with the row of one of them."""
+        rows = self._rows_of(conflict.tag, entry)
+        count = f"{conflict.count} of the identifiers in '{self.id}' {'was' if conflict.count == 1 else 'were'}"
+        if conflict.reason == "twice":
+            return LedgerError(
+                f"{conflict.count} rows of {self.source.name} repeat an identifier in '{self.id}': rows {rows[0]} and "
+                f"{rows[1]} have the same.",
+                "One record, one draw: give every record once, with an identifier of its own.",
+            )
+        if conflict.reason == "changed":
+            return LedgerError(
+                f"{count} disclosed before with another record, according to {self.book}; one is in row {rows[0]}.",
+                "A second draw for the same record can reveal it. Leave these rows out, or give them as they were.",
+            )
+        return LedgerError(
+            f"{count} disclosed before under another release (digest {conflict.release[:SHOWN]}…), according to "
+            f"{self.book}; one is in row {rows[0]}.",
+            "Leave these rows out, or fit this release with --after that one, so that both codes together stay private; "
+            "if nobody was given those codes, destroy them and start another ledger (--ledger).",
+        )
+
+    def _rows_of(self, tag: int, entry: Entry) -> list[int]:
+        """The numbers of the rows whose identifier has this tag."""
+        found: list[int] = []
+        start = 0
+        query = f"SELECT {identifier(str(self.id))} FROM {self.source.sql}"
+        for batch in _batches(self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE), self.source.name):
+            tags = entry.tags_of(identity.blocks(batch.column(0), str(self.id), start))
+            found += (np.flatnonzero(tags == np.uint64(tag)) + start + 1).tolist()
+            start += batch.num_rows
+        return found
+
+
+def _batches(reader: pa.RecordBatchReader, name: str) -> Iterator[pa.RecordBatch]:
+    """The batches of a query; an error in the middle of a table is told like one at its beginning."""
+    import pyarrow as pa
+
+    while True:
+        try:
+            with reading(name):
+                batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError) as error:
+            raise LawError(f"{name} cannot be read: {str(error).splitlines()[0]}", "Check that it is whole.") from None
+        yield batch
+
+
+def _what_is_unseen(recipe: Recipe, source: Source, row: int) -> str:
+    """The column, or that it is the combination, that was not seen in a row."""
+    query = f"{recipe.values_select(source.sql, recipe.use)} LIMIT 1 OFFSET {row}"
+    with reading(source.name):
+        [codes] = source.connection.execute(query).fetchall()
+    columns = [f"'{name}'" for name, code in zip(recipe.use, codes, strict=True) if code is None]
+    return (
+        f"column {' and '.join(columns)}"
+        if columns
+        else f"where only the combination of {', '.join(recipe.use)} is new"
+    )
+
+
+def _writer(path: Path, ending: str, schema: pa.Schema) -> Any:
+    if ending == ".csv":
+        from pyarrow import csv
+
+        return csv.CSVWriter(str(path), schema)
+    from pyarrow import parquet
+
+    return parquet.ParquetWriter(str(path), schema, use_dictionary=[CODE], compression="snappy")
+
+
+def _fingerprint(source: Source) -> tuple[int, ...]:
+    """What changes when somebody writes to a file."""
+    if source.path is None:
+        return ()
+    now = source.path.stat()
+    return now.st_ino, now.st_size, now.st_mtime_ns
+
+
+@contextmanager
+def _hidden(target: Path) -> Iterator[tuple[Path, int]]:
+    """A hidden file beside the target, locked against other processes; it is gone afterwards, unless it got its name."""
+    path = target.with_name(f".{target.name}.partial")
+    handle = _locked(path, target)
+    try:
+        yield path, handle
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked(path: Path, target: Path) -> int:
+    """The file at this path, locked: not one that another process moved away meanwhile, nor a second name of the target."""
+    while True:
+        with _full_disk_in_words(target):
+            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise FileInTheWayError(f"Another process is writing {target}.", "Wait until it has ended.") from None
+        mine = os.fstat(handle)
+        if path.exists() and path.stat().st_ino == mine.st_ino:
+            if mine.st_nlink == 1:
+                return handle
+            path.unlink()
+        os.close(handle)
+
+
+@contextmanager
+def _full_disk_in_words(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, ReleaseFileError | FileInTheWayError):
+            raise
+        full = error.errno == errno.ENOSPC or "No space left" in str(error)
+        what = "the disk is full" if full else str(error)
+        raise ReleaseFileError(f"{target} cannot be written: {what}.", "Check the folder and free space.") from None
+
+
+def _put_in_place(hidden: Path, target: Path, force: bool) -> None:
+    """Give the finished file its name, at once; without `force`, only if nobody took the name meanwhile."""
+    with _full_disk_in_words(target):
+        if force:
+            os.replace(hidden, target)
+        else:
+            try:
+                os.link(hidden, target)
+            except FileExistsError:
+                check_output(target, force)
+                raise
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

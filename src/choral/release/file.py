@@ -1,0 +1,132 @@
+"""The release file: a verified disclosure, the recipe that reads tables, and the key of its draws.
+
+One JSON document, the curator's alone (docs/release-format.md). The stand-alone verifier checks the law, the channel
+and the claims; the recipe and the key are covered by the digest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from choral.disclosure import Disclosure, check_output, load, write_whole
+from choral.errors import ReleaseFileError
+from choral.exact import certificate
+from choral.release.recipe import Recipe
+
+KEY_BYTES = 32
+KEY_FORMAT = "choral key"
+CARD_FORMAT = "choral card"
+ADDED = ("recipe", "salt", "key")
+"""What a release of a table has beside the document of a disclosure."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A disclosure that can be applied to a table. `key` is None when it lives apart and was not given.
+
+    `salt` hides the certificate in the public card until the curator chooses to show it.
+    """
+
+    disclosure: Disclosure
+    recipe: Recipe
+    key: bytes | None
+    salt: bytes
+
+    @cached_property
+    def certificate(self) -> Mapping[str, Any]:
+        """The document of the disclosure alone: what the public card's salted digest is of."""
+        return certificate.sealed({k: v for k, v in self.disclosure.document.items() if k not in ADDED})
+
+    @cached_property
+    def digest(self) -> str:
+        """What identifies the release: the digest of everything but the key."""
+        return str(self._document(with_key=False)["digest"])
+
+    def _document(self, with_key: bool) -> dict[str, Any]:
+        key = {"key": self.key.hex()} if with_key and self.key is not None else {}
+        added = {"recipe": self.recipe.to_document(), "salt": self.salt.hex(), **key}
+        return certificate.sealed({**self.certificate, **added})
+
+    def needed_key(self) -> bytes:
+        """The key; raises `ReleaseFileError` when it lives apart and was not given."""
+        if self.key is None:
+            raise ReleaseFileError("The key of this release lives in a file of its own.", "Give it: --key FILE.")
+        return self.key
+
+    def save(
+        self, path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None, *, force: bool = False
+    ) -> Path:
+        """Write the release, after the verifier has accepted it, for its owner's eyes; the key apart if told where."""
+        target = Path(path)
+        check_output(target, force)
+        if key_path is not None:
+            apart = Path(key_path)
+            check_output(apart, force)
+            if apart.resolve() == target.resolve():
+                raise ReleaseFileError(f"{apart} is to hold the key and the release.", "Name two files.")
+        self.disclosure.verify()
+        if key_path is not None:
+            key = {"format": KEY_FORMAT, "release": self.digest, "key": self.needed_key().hex()}
+            write_whole(Path(key_path), json.dumps(key, indent=1) + "\n", force)
+        write_whole(target, certificate.document_to_text(self._document(with_key=key_path is None)), force)
+        return target
+
+
+def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release:
+    """The release in a file, every claim verified first, with its key if that is in the file or in `key_path`."""
+    refuse_format(path, CARD_FORMAT, "the public card of a release", "Give the release file itself (release.choral).")
+    refuse_format(path, KEY_FORMAT, "the key of a release", "Give the release file itself (release.choral).")
+    disclosure = load(path)
+    if "recipe" not in disclosure.document:
+        raise ReleaseFileError(
+            f"{path} is a disclosure without a recipe for tables.", "Make a release of a table with: choral fit."
+        )
+    recipe = Recipe.from_document(disclosure.document["recipe"])
+    if recipe.size != len(disclosure.states):
+        raise ReleaseFileError(f"The recipe of {path} does not fit its channel.", "Get the file again.")
+    try:
+        salt = bytes.fromhex(disclosure.document["salt"])
+        key = bytes.fromhex(disclosure.document["key"]) if "key" in disclosure.document else None
+    except (KeyError, ValueError, TypeError):
+        raise ReleaseFileError(f"The key or the salt of {path} cannot be read.", "Get the file again.") from None
+    release = Release(disclosure, recipe, key, salt)
+    if key_path is not None:
+        release = Release(disclosure, recipe, _read_key(key_path, release.digest), salt)
+    if release.key is not None and len(release.key) != KEY_BYTES:
+        raise ReleaseFileError(f"The key of {path} has {len(release.key)} bytes.", f"A key has {KEY_BYTES}.")
+    return release
+
+
+def refuse_format(path: str | os.PathLike[str], refused: str, what: str, remedy: str) -> None:
+    """Raise `ReleaseFileError` if a file is of a format that somebody may take for the one that is needed."""
+    found = format_of(path)
+    if found == refused:
+        raise ReleaseFileError(f"{path} is {what}.", remedy)
+
+
+def format_of(path: str | os.PathLike[str]) -> str | None:
+    """The format that a JSON file says it has, or None."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return document.get("format") if isinstance(document, dict) else None
+
+
+def _read_key(path: str | os.PathLike[str], digest: str) -> bytes:
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        if document["format"] != KEY_FORMAT:
+            raise ValueError("it is of another format")
+        key = bytes.fromhex(document["key"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ReleaseFileError(f"{path} is not a key file: {error}.", "Give the file that --key wrote.") from None
+    if document.get("release") != digest:
+        raise ReleaseFileError(f"{path} is the key of another release.", "Give the key that was written with this one.")
+    return key

@@ -1,0 +1,237 @@
+"""From a table to a release: count, take a law, merge rare states, and find the most telling private channel."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from choral.describe.joint import Cell, Joint
+from choral.disclosure import disclose, reduced_problem
+from choral.errors import ColumnError, LawError, ProblemError
+from choral.limits import Progress
+from choral.problem.form import form_of
+from choral.problem.kernel import Problem
+from choral.problem.pose import Group, pose
+from choral.release.bins import Bins, check_bins
+from choral.release.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
+from choral.release.file import KEY_BYTES, Release
+from choral.release.laws import law_for
+from choral.release.recipe import MISSING, UNSEEN, Column, Recipe
+from choral.release.states import merge_rare, with_states
+from choral.release.table import Source, open_table
+
+MIN_COUNT = 5
+"""Combinations of used values that occur less often than this are merged, unless told."""
+MOST_STATES = 100_000
+SALT_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A law with its states, and the recipe that leads to them: all that is needed to pose the problem."""
+
+    law: Joint
+    recipe: Recipe
+
+    @property
+    def use(self) -> tuple[str, ...]:
+        """What the channel looks at in the law."""
+        return (self.recipe.state_column,) if self.recipe.state_column else self.recipe.use
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem that is to be solved."""
+        return pose(self.law, self.recipe.reveal, self.recipe.protect, self.use)
+
+    def codes_that_suffice(self) -> int:
+        """nul(P)+1, with which nothing is lost (app1): a code that nobody needs is a rare code, which helps nobody."""
+        return form_of(reduced_problem(self.problem)[0]).nullity + 1
+
+
+def fit(
+    source: Any,
+    reveal: str | Sequence[str] | None = None,
+    protect: str | Sequence[Group] | None = None,
+    use: str | Sequence[str] | None = None,
+    order: int = 1,
+    *,
+    bins: Mapping[str, Bins] | None = None,
+    missing: str = "value",
+    min_count: int = MIN_COUNT,
+    law: str = "frequencies",
+    unseen: str = "refuse",
+    leakage: Mapping[str, Any] | None = None,
+    ratio: Mapping[str, Any] | None = None,
+    also: Sequence[Any] = (),
+    tol: float = 1e-6,
+    rel_tol: float | None = None,
+    time_limit: float | None = None,
+    codes: int | None = None,
+    solver: str | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """The release of a table that tells most about `reveal` while each group in `protect` stays private.
+
+    source     a path (.csv, .parquet, .jsonl, .json), `database.duckdb::table`, a frame, or an opened `Source`
+    bins       for numeric columns: edges [40, 55, 70], "q4" or 4 (quantiles), "w10" (width)
+    missing    "value": a missing value is a value of its own; "drop": such rows are left out; "error"
+    min_count  combinations of used values that occur less often are merged into one state
+    law        "frequencies" of the table, or an estimate or declared law (`choral.release.laws`)
+    unseen     what a record gets that has no state: "refuse", or "code", one more code
+    also       further tables under whose frequencies the code is private too
+    codes      at most this many codes; default: as many as suffice
+
+    The other arguments are those of `choral.disclose`. `choral.release.second.fit_after` makes a second release.
+
+    >>> rows = [(a ^ b, a, b) for a in (0, 1) for b in (0, 1) for _ in range(5 + a)]
+    >>> release = fit([dict(zip("Wab", row)) for row in rows])
+    >>> release.recipe.state_of({"a": 1, "b": 0}), round(release.disclosure.information, 6)
+    (2, 1.0)
+    """
+    table = source if isinstance(source, Source) else open_table(source)
+    posed = pose_table(
+        table, reveal, protect, use, order, bins=bins, missing=missing, min_count=min_count, law=law, unseen=unseen
+    )
+    others = [with_states(_other_law(other, posed.recipe), posed.recipe) for other in also]
+    given = {"leakage": leakage, "ratio": ratio, "also": others}
+    extra: dict[str, Any] = {name: value for name, value in given.items() if value}
+    found = disclose(
+        posed.law,
+        posed.recipe.reveal,
+        posed.recipe.protect,
+        posed.use,
+        tol=tol,
+        rel_tol=rel_tol,
+        time_limit=time_limit,
+        codes=codes if codes is not None or extra else posed.codes_that_suffice(),
+        progress=progress,
+        solver=solver,
+        **extra,
+    )
+    return Release(found, posed.recipe, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(SALT_BYTES))
+
+
+def pose_table(
+    table: Source,
+    reveal: str | Sequence[str] | None = None,
+    protect: str | Sequence[Group] | None = None,
+    use: str | Sequence[str] | None = None,
+    order: int = 1,
+    *,
+    bins: Mapping[str, Bins] | None = None,
+    missing: str = "value",
+    min_count: int = MIN_COUNT,
+    law: str = "frequencies",
+    unseen: str = "refuse",
+    earlier: Release | None = None,
+) -> Posed:
+    """The law of a table with its states. Given an `earlier` release, its columns, groups and states are refined."""
+    _check_rules(missing, unseen, min_count)
+    asked = asked_of(table, reveal, protect, use, order)
+    known: dict[str, Column] = {}
+    if earlier is not None:
+        asked = _united(table, asked, earlier.recipe)
+        known = {column.name: column for column in earlier.recipe.columns}
+    bins = dict(bins or {})
+    check_bins(bins, asked.needed, known)
+    where = complete(table, asked.needed, missing)
+    columns = alphabets(table, asked, bins, known, where)
+    counts = count(table, columns, where)
+    joint, origin = law_for(law, counts, [c.name for c in columns], [c.values for c in columns])
+    columns = _with_alphabets(columns, joint)
+    used = _used_counts(counts, columns, joint, asked.use)
+    parts = None if earlier is None else {cell: state_before(cell, asked.use, earlier.recipe) for cell in used}
+    kept, merged = merge_rare(used, min_count, parts)
+    if len(kept) > MOST_STATES:
+        raise too_large([column for column in columns if column.name in asked.use], len(kept))
+    recipe = Recipe(
+        columns=tuple(columns),
+        use=asked.use,
+        protect=asked.protect,
+        reveal=asked.reveal,
+        combinations=(*kept, *(cell for cells in merged for cell in cells)),
+        kept=len(kept),
+        merged=tuple(map(len, merged)),
+        state_column=_free_name(asked.needed) if merged else None,
+        missing=missing,
+        unseen=unseen,
+        min_count=min_count,
+        law=origin.to_document(),
+        table_digest=table.digest(),
+        table_rows=sum(counts.values()),
+    )
+    return Posed(with_states(joint, recipe), recipe)
+
+
+def state_before(cell: Cell, use: Sequence[str], earlier: Recipe) -> int:
+    """The state of an earlier release that a combination of values of these columns belongs to."""
+    return earlier.state_of_combination[tuple(cell[use.index(name)] for name in earlier.use)]
+
+
+def _check_rules(missing: str, unseen: str, min_count: int) -> None:
+    if missing not in MISSING:
+        raise ProblemError(f"missing={missing!r}.", f"Say one of {', '.join(MISSING)}.")
+    if unseen not in UNSEEN:
+        raise ProblemError(f"unseen={unseen!r}.", f"Say one of {', '.join(UNSEEN)}.")
+    if isinstance(min_count, bool) or not isinstance(min_count, int) or min_count < 0:
+        raise ProblemError(f"min_count={min_count!r} is not a count.", "Give a whole number, 1 to merge nothing.")
+
+
+def _united(table: Source, asked: Asked, earlier: Recipe) -> Asked:
+    """What is asked for, with the columns and the groups of an earlier release."""
+    use = (*earlier.use, *(name for name in asked.use if name not in earlier.use))
+    known = {frozenset(group) for group in earlier.protect}
+    groups = (*earlier.protect, *(group for group in asked.protect if frozenset(group) not in known))
+    return asked_of(table, asked.reveal, groups, use)
+
+
+def _with_alphabets(columns: Sequence[Column], joint: Joint) -> list[Column]:
+    """The columns with the alphabets of the law, which may have values that the table has not."""
+    for column, alphabet in zip(columns, joint.alphabets, strict=True):
+        if column.edges is not None and alphabet != column.values:
+            raise LawError(
+                f"The law lists {', '.join(map(str, alphabet))} as bins of '{column.name}'.",
+                f"They are, in this order, {', '.join(map(str, column.values))}.",
+            )
+    return [replace(column, values=values) for column, values in zip(columns, joint.alphabets, strict=True)]
+
+
+def _used_counts(counts: Counts, columns: Sequence[Column], joint: Joint, use: Sequence[str]) -> dict[Cell, int]:
+    """For each combination of used values that the law allows, how often it occurs in the table."""
+    found = dict.fromkeys(joint.weights(use), 0)
+    positions = [{value: i for i, value in enumerate(column.values)} for column in columns]
+    where = [joint.position(name) for name in use]
+    for values, n in counts.items():
+        cell = tuple(positions[i][values[i]] for i in where)
+        if cell in found:
+            found[cell] += n
+    return found
+
+
+def _other_law(source: Any, recipe: Recipe) -> Joint:
+    """The frequencies of another table, in the alphabets of the recipe."""
+    table = source if isinstance(source, Source) else open_table(source, recipe.types)
+    names = [column.name for column in recipe.columns]
+    for name in names:
+        if name not in table.columns:
+            raise ColumnError(f"{table.name} has no column '{name}'.", "It needs the columns of the first table.")
+    recipe.check(table.columns, table.name)
+    counts = count(table, recipe.columns, complete(table, names, recipe.missing))
+    joint = Joint.from_counts(counts, names, [column.values for column in recipe.columns])
+    new = sum(cell not in recipe.state_of_combination for cell in joint.weights(recipe.use))
+    if new:
+        raise LawError(
+            f"{table.name} has {new} combinations of used values that do not occur in the table that is fitted.",
+            "Leave them out, or add such records to the table.",
+        )
+    return joint
+
+
+def _free_name(taken: Sequence[str]) -> str:
+    name = "state"
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,199 @@
+"""A second release of the same table, designed given the first, so that both codes together stay private (DESIGN §7).
+
+For every first code y₁ the problem is solved anew with the prior p(s | y₁), protecting the groups of both releases over
+the columns that either uses. Then for every protected group Z
+
+    p(z | y₁, y₂) = p(z | y₁) = p(z),
+
+the first equation because Y₂ is private under p(· | y₁), the second because Y₁ is private. So the pair is a channel that is
+private for all groups, and it is certified as such, by the verifier that checks every release: nothing rests on this module.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from choral.describe.joint import Joint
+from choral.disclosure import Disclosure, certified, disclose
+from choral.errors import ProblemError
+from choral.exact import certificate
+from choral.limits import Progress
+from choral.problem.kernel import Problem
+from choral.problem.pose import Group
+from choral.problem.solution import ExactChannel, Solution, row_of
+from choral.release.bins import Bins
+from choral.release.file import Release
+from choral.release.fit import MIN_COUNT, SALT_BYTES, Posed, pose_table
+from choral.release.recipe import After
+from choral.release.table import Source, open_table
+from choral.theory.bounds import group_bound
+
+
+def fit_after(
+    earlier: Release,
+    source: Any,
+    reveal: str | Sequence[str] | None = None,
+    protect: str | Sequence[Group] | None = None,
+    use: str | Sequence[str] | None = None,
+    order: int = 1,
+    *,
+    bins: Mapping[str, Bins] | None = None,
+    min_count: int = MIN_COUNT,
+    tol: float = 1e-6,
+    rel_tol: float | None = None,
+    time_limit: float | None = None,
+    codes: int | None = None,
+    solver: str | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """A release of the same table for another target, private together with an earlier one.
+
+    Its codes are pairs of the earlier code and a new one (at most `codes` new ones for each earlier). The values and bins
+    of the earlier release's columns, its rule for missing and unseen values, and its key are kept. Raises `ProblemError`
+    where no second release can be safe: another table, or a group that the earlier code tells about.
+    """
+    table = source if isinstance(source, Source) else open_table(source)
+    _check_earlier(earlier, table)
+    recipe = earlier.recipe
+    posed = pose_table(
+        table,
+        reveal,
+        protect,
+        use,
+        order,
+        bins=bins,
+        missing=recipe.missing,
+        min_count=min_count,
+        unseen=recipe.unseen,
+        earlier=earlier,
+    )
+    problem = posed.problem
+    before = _earlier_rows(earlier, posed)
+    _check_private(problem, before)
+    share = None if time_limit is None else time_limit / (earlier.disclosure.codes + 1)
+    later = [
+        disclose(
+            given.law,
+            given.recipe.reveal,
+            given.recipe.protect,
+            given.use,
+            tol=tol,
+            rel_tol=rel_tol,
+            time_limit=share,
+            codes=codes or given.codes_that_suffice(),
+            solver=solver,
+            progress=progress,
+        )
+        for given in (_given(posed, before, y) for y in range(earlier.disclosure.codes))
+    ]
+    first = tuple(y for y, found in enumerate(later) for _ in range(found.codes))
+    how = f"for each of {len(later)} earlier codes: {later[0].how}"
+    found = certified(posed.law, problem, Solution(_paired(problem, before, later), group_bound(problem), how))
+    alone = disclose(
+        posed.law,
+        posed.recipe.reveal,
+        posed.recipe.protect,
+        posed.use,
+        tol=tol,
+        rel_tol=rel_tol,
+        time_limit=share,
+        solver=solver,
+        progress=progress,
+    )
+    found = _with_bound_of(found, alone)
+    after = replace(posed.recipe, after=After(earlier.digest, first))
+    return Release(found, after, earlier.needed_key(), secrets.token_bytes(SALT_BYTES))
+
+
+def _with_bound_of(found: Disclosure, alone: Disclosure) -> Disclosure:
+    """The pair with the bound of the problem solved without regard to the first code: no private pair exceeds it."""
+    if alone.upper_bound >= found.upper_bound:
+        return found
+    claims = {**found.document["claims"], "upper_bound": alone.document["claims"]["upper_bound"]}
+    document = certificate.sealed({**found.document, "claims": claims, "bound": alone.document["bound"]})
+    return replace(found, document=document)
+
+
+def _check_earlier(earlier: Release, table: Source) -> None:
+    if table.digest() != earlier.recipe.table_digest:
+        raise ProblemError(
+            f"{table.name} is not the table that the earlier release was fitted on: its digest differs.",
+            "A code designed for one table is not private on another; give the same table, unchanged.",
+        )
+    if earlier.recipe.after is not None:
+        raise ProblemError(
+            "The earlier release was itself made after another.", "Two targets are supported for a table."
+        )
+    if earlier.recipe.law["kind"] != "frequencies":
+        raise ProblemError(
+            f"The earlier release is about the law '{earlier.recipe.law['kind']}'.",
+            "A second release needs one fitted on the table's frequencies.",
+        )
+    if not earlier.disclosure.problem.plain:
+        raise ProblemError(
+            "The earlier release has budgets or further laws.", "A second release needs one that is private exactly."
+        )
+
+
+def _earlier_rows(earlier: Release, posed: Posed) -> list[dict[int, Fraction]]:
+    """p(y₁ | s) for every state of the second problem, each of which lies within one state of the first."""
+    recipe, rows = posed.recipe, earlier.disclosure.exact_channel.rows
+    where = [recipe.use.index(name) for name in earlier.recipe.use]
+    found: list[dict[int, Fraction]] = [{} for _ in range(recipe.size)]
+    for codes, state in recipe.state_of_combination.items():
+        denominator, entries = rows[earlier.recipe.state_of_combination[tuple(codes[i] for i in where)]]
+        found[state] = {y: Fraction(n, denominator) for y, n in entries}
+    return found
+
+
+def _check_private(problem: Problem, before: Sequence[Mapping[int, Fraction]]) -> None:
+    """Raise, with the reason, if the earlier code depends on a group that is to be protected."""
+    for group in problem.groups:
+        joint: dict[tuple[int, int], Fraction] = {}
+        for s, z, w in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
+            for y, p in before[s].items():
+                joint[z, y] = joint.get((z, y), Fraction(0)) + w * p
+        of_code: dict[int, Fraction] = {}
+        for (_, y), mass in joint.items():
+            of_code[y] = of_code.get(y, Fraction(0)) + mass
+        marginal = group.marginal
+        if any(
+            joint.get((z, y), Fraction(0)) * problem.total != marginal[z] * mass
+            for z in range(len(marginal))
+            for y, mass in of_code.items()
+        ):
+            raise ProblemError(
+                f"The code of the earlier release already tells about '{group.name}', which it does not protect.",
+                "Nothing published later can undo that: a first release must protect what any later one is to protect.",
+            )
+
+
+def _given(posed: Posed, before: Sequence[Mapping[int, Fraction]], y: int) -> Posed:
+    """The law given the earlier code y₁: p(w, z, s | y₁) ∝ p(w, z, s) p(y₁ | s)."""
+    law = posed.law
+    state = {cell: s for s, cell in enumerate(law.weights(posed.use))}
+    where = [law.position(name) for name in posed.use]
+    cells = {
+        law.values_of(cell): weight * before[state[tuple(cell[i] for i in where)]].get(y, Fraction(0))
+        for cell, weight in law.cells.items()
+    }
+    law = Joint.from_counts({cell: mass for cell, mass in cells.items() if mass}, law.names, law.alphabets)
+    return Posed(law, posed.recipe)
+
+
+def _paired(problem: Problem, before: Sequence[Mapping[int, Fraction]], later: Sequence[Disclosure]) -> ExactChannel:
+    """p(y₁, y₂ | s) = p(y₁ | s) p(y₂ | s, y₁), pairs in order."""
+    columns: list[list[tuple[int, Fraction]]] = [[] for _ in problem.states]
+    start = 0
+    for y, found in enumerate(later):
+        number = {state: s for s, state in enumerate(found.states)}
+        for s, state in enumerate(problem.states):
+            if y in before[s]:
+                denominator, entries = found.exact_channel.rows[number[state]]
+                columns[s] += [(start + y2, before[s][y] * Fraction(n, denominator)) for y2, n in entries]
+        start += found.codes
+    return ExactChannel(start, tuple(row_of(column) for column in columns))

@@ -1,0 +1,290 @@
+"""Tables of any kind as a DuckDB relation: CSV, Parquet, JSON, a table of a DuckDB database, or a frame in memory.
+
+A table is opened, not read: whatever looks at it runs in DuckDB, which works through tables larger than memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from choral.errors import ColumnError, LawError, did_you_mean
+
+if TYPE_CHECKING:
+    import duckdb
+
+DELIMITERS = ",;\t|"
+READERS = {".csv": "read_csv", ".parquet": "read_parquet"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
+CSV_TYPES = ("BOOLEAN", "BIGINT", "DOUBLE", "DATE", "VARCHAR")
+FRAME = "choral_frame"
+DATABASE = "choral_source"
+ROWS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table that DuckDB can look at: `SELECT … FROM {sql}` on `connection`.
+
+    `columns` maps names, as they are spelled, to DuckDB's types. `name` is how messages call the table.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    sql: str
+    columns: Mapping[str, str]
+    name: str
+    path: Path | None = None
+
+    def rows(self) -> int:
+        """How many rows there are."""
+        with reading(self.name):
+            [(found,)] = self.connection.execute(f"SELECT count(*) FROM {self.sql}").fetchall()
+        return int(found)
+
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal: of the bytes of a file; otherwise of names, types and rows in their order."""
+        if self.path is not None:
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        whole = hashlib.sha256(repr(list(self.columns.items())).encode())
+        texts = [f"CAST({identifier(name)} AS VARCHAR)" for name in self.columns]
+        row = " || ".join(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)
+        with reading(self.name):
+            batches = self.connection.sql(f"SELECT sha256({row}) FROM {self.sql}").to_arrow_reader(ROWS_AT_ONCE)
+            for batch in batches:
+                whole.update("".join(batch.column(0).to_pylist()).encode())
+        return whole.hexdigest()
+
+    def require(self, names: list[str], where: str) -> None:
+        """Raise unless each of these is a column, spelled as it stands in the table."""
+        for name in names:
+            if name not in self.columns:
+                raise ColumnError(
+                    f"`{where}` names '{name}', which is no column of {self.name}.", did_you_mean(name, self.columns)
+                )
+
+
+def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
+    """A table, ready for queries: a path, `database.duckdb::table`, or a frame (pandas, polars, arrow, a mapping).
+
+    The types of a CSV file are found once over the whole file; `types` declares those of some columns instead, and a
+    field that is not of its declared type is an error when it is read.
+
+    >>> open_table({"W": [0, 1, 1], "X": ["a", "a", None]}).columns
+    {'W': 'BIGINT', 'X': 'VARCHAR'}
+    """
+    connection = _duckdb().connect(":memory:")
+    try:
+        if isinstance(source, str | os.PathLike):
+            return _opened_file(connection, os.fspath(source), types or {})
+        return _opened_frame(connection, source)
+    except BaseException:
+        connection.close()
+        raise
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Errors of DuckDB while a table is read, in plain words."""
+    errors = _duckdb()
+    try:
+        yield
+    except errors.Error as error:
+        raise LawError(*_plain_words(name, str(error))) from None
+
+
+def identifier(name: str) -> str:
+    """A column name for SQL.
+
+    >>> identifier('a "b"')
+    '"a ""b\"""'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text_literal(text: str) -> str:
+    """A text for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise LawError(f"Tables need {error.name}, which is not installed.", "pip install 'choral[tables]'") from None
+    return duckdb
+
+
+def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, types: Mapping[str, str]) -> Source:
+    place, mark, table = text.partition("::")
+    path = Path(place)
+    if not path.is_file():
+        problem = "is a folder" if path.is_dir() else "cannot be read: there is no such file"
+        raise LawError(f"{place} {problem}.", "Check the path.")
+    if mark:
+        return _opened_database(connection, path, table)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise LawError(
+            f"{text} is not a .csv, .parquet, .jsonl, .ndjson or .json file.",
+            "Give one of these, or a table of a DuckDB database as database.duckdb::table.",
+        )
+    literal = text_literal(re.sub(r"([*?\[])", r"[\1]", place))
+    if reader == "read_csv":
+        return _checked(_opened_csv(connection, path, literal, types))
+    sql = f"read_json({literal}, sample_size = -1)" if reader == "read_json" else f"read_parquet({literal})"
+    return _checked(Source(connection, sql, _columns(connection, sql, place), place, path))
+
+
+def _opened_csv(connection: duckdb.DuckDBPyConnection, path: Path, literal: str, types: Mapping[str, str]) -> Source:
+    """A CSV file with the types that its whole content has, or that were declared; dates are written 2026-01-31."""
+    header, delimiter = _header(path)
+    dialect = f"{literal}, header = true, delim = {text_literal(delimiter)}, dateformat = '%Y-%m-%d'"
+    dialect += """, quote = '"', escape = '"'"""
+
+    def as_read(columns: Mapping[str, str]) -> str:
+        listed = ", ".join(f"{text_literal(name)}: {text_literal(type_)}" for name, type_ in columns.items())
+        return f"read_csv({dialect}, auto_detect = false, columns = {{{listed}}})"
+
+    found = {name: types[name] for name in header if name in types}
+    if len(found) < len(header):
+        candidates = ", ".join(map(text_literal, CSV_TYPES))
+        names = ", ".join(map(text_literal, header))
+        detecting = f"read_csv({dialect}, names = [{names}], sample_size = -1, auto_type_candidates = [{candidates}])"
+        try:
+            detected = _columns(connection, detecting, str(path))
+        except LawError:
+            with reading(str(path)):
+                connection.execute(f"SELECT count(*) FROM {as_read(dict.fromkeys(header, 'VARCHAR'))}")
+            raise
+        found = {name: types.get(name, detected[name]) for name in header}
+    return Source(connection, as_read(found), found, str(path), path)
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """The names in the first line of a CSV file, and what separates them."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            first = file.readline()
+            delimiter = max(DELIMITERS, key=first.count)
+            file.seek(0)
+            header = next(csv.reader(file, strict=True, delimiter=delimiter), [])
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise LawError(f"{path} cannot be read: {error}.", "Check the path, and that it is CSV in UTF-8.") from None
+    names = [name.strip() for name in header]
+    if not names:
+        raise LawError(f"{path} is empty.", "A table needs a header and at least one row.")
+    _check_names(names, str(path))
+    return names, delimiter
+
+
+def _opened_database(connection: duckdb.DuckDBPyConnection, path: Path, table: str) -> Source:
+    place = f"{path}::{table}"
+    with reading(str(path)):
+        connection.execute(f"ATTACH {text_literal(str(path))} AS {DATABASE} (READ_ONLY)")
+        known = connection.execute(
+            "SELECT schema_name || '.' || name FROM ("
+            "SELECT schema_name, table_name AS name, database_name FROM duckdb_tables() "
+            "UNION ALL SELECT schema_name, view_name, database_name FROM duckdb_views() WHERE NOT internal) "
+            f"WHERE database_name = '{DATABASE}' ORDER BY 1"
+        ).fetchall()
+    names = [name.removeprefix("main.") for (name,) in known]
+    if table not in names:
+        raise LawError(f"{path} has no table '{table}'.", did_you_mean(table, names))
+    schema, _, name = table.rpartition(".")
+    sql = ".".join(map(identifier, [DATABASE, schema or "main", name]))
+    return _checked(Source(connection, sql, _columns(connection, sql, place), place))
+
+
+def _opened_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Source:
+    connection.register(FRAME, _arrow(frame))
+    return _checked(Source(connection, FRAME, _columns(connection, FRAME, "the table"), "the table"))
+
+
+def _arrow(frame: Any) -> Any:
+    """A frame as an Arrow table."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    kind = type(frame).__name__
+    try:
+        if isinstance(frame, pa.RecordBatchReader):
+            table = frame.read_all()
+        elif isinstance(frame, Mapping):
+            table = pa.table({name: pa.array(values, from_pandas=True) for name, values in frame.items()})
+        elif isinstance(frame, list) and frame and all(isinstance(row, Mapping) for row in frame):
+            table = pa.Table.from_pylist([dict(row) for row in frame])
+        else:
+            found = nw.from_native(frame)
+            lazy = isinstance(found, nw.LazyFrame)
+            _check_names(list(found.collect_schema().names()), f"the {kind}")
+            table = found.collect("pyarrow").to_native() if lazy else found.to_arrow()
+    except pa.ArrowException as error:
+        raise LawError(
+            f"A column of the {kind} mixes types: {error}.", "Give every column values of one type."
+        ) from None
+    except (TypeError, AttributeError, ValueError, nw.exceptions.NarwhalsError) as error:
+        if isinstance(error, LawError):
+            raise
+        raise LawError(
+            f"A {kind} cannot be read as a table: {error}",
+            "Pass a path, a pandas, polars or arrow frame whose column names are different texts, a list of records, "
+            "or a mapping of column names to lists.",
+        ) from None
+    _check_names(list(table.column_names), f"the {kind}")
+    return table
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, sql: str, place: str) -> dict[str, str]:
+    with reading(place):
+        return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {sql}").fetchall()}
+
+
+def _checked(source: Source) -> Source:
+    _check_names(list(source.columns), source.name)
+    with reading(source.name):
+        if not source.connection.execute(f"SELECT 1 FROM {source.sql} LIMIT 1").fetchall():
+            raise LawError(f"{source.name} has no rows.", "A table needs at least one row below its header.")
+    return source
+
+
+def _check_names(names: list[Any], place: str) -> None:
+    if not names:
+        raise LawError(f"{place} has no columns.", "A table needs at least one column and one row.")
+    for position, name in enumerate(names, start=1):
+        if not isinstance(name, str):
+            raise LawError(f"A column of {place} is named {name!r}, which is not text.", "Rename the columns first.")
+        if not name.strip():
+            raise LawError(f"Column {position} of {place} has no name.", "Name it in the header, or leave it out.")
+    for name, count in Counter(name.casefold() for name in names).items():
+        if count > 1:
+            twice = [given for given in names if given.casefold() == name]
+            how = f"'{twice[0]}'" if len(set(twice)) == 1 else " and ".join(f"'{given}'" for given in twice)
+            raise LawError(
+                f"{place} has two columns named {how}.", "Rename one; upper and lower case do not tell columns apart."
+            )
+
+
+def _plain_words(name: str, message: str) -> tuple[str, str]:
+    """What a message of DuckDB says to someone with a table."""
+    fields = re.search(r"Error on Line: (\d+).*?Expected Number of Columns: (\d+) Found: (\d+)", message, re.DOTALL)
+    if fields:
+        line, expected, found = fields.groups()
+        return f"Line {line} of {name} has {found} fields, the header {expected}.", "Repair the line."
+    cast = re.search(r"Error on Line: (\d+)(.*?)Error when converting column \"(.*?)\"\.? (.*?)\n", message, re.DOTALL)
+    if cast:
+        line, _, column, what = cast.groups()
+        return (
+            f"Line {line} of {name}, column '{column}': {what.strip().rstrip('.')}.",
+            "Give the column values of the type that it had before, or fit again.",
+        )
+    first = message.strip().splitlines()[0].rstrip(".")
+    return f"{name} cannot be read: {first}.", "Check that it is whole, and of the kind that its name says."

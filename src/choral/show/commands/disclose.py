@@ -1,0 +1,59 @@
+"""`choral disclose`: one code for every record of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from choral.show.options import AsJson, Force, Ledger, print_json
+
+EPILOG = (
+    "Examples:  choral disclose release.choral table.parquet -o codes.parquet --id patient     "
+    "choral disclose release.choral table.csv -o codes.csv"
+)
+
+
+def disclose(
+    release: Annotated[Path, typer.Argument(help="The release file that `choral fit` wrote.")],
+    table: Annotated[
+        str, typer.Argument(help="A .csv, .parquet, .jsonl or .json file, or a table of a database: db.duckdb::table.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The codes: a .parquet or .csv file.")],
+    id: Annotated[
+        str | None, typer.Option("--id", help="The column that identifies records. Without it: the row numbers.")
+    ] = None,
+    ledger: Ledger = None,
+    key: Annotated[Path | None, typer.Option(help="The file with the release's key, if it lives apart.")] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a code for every record of a table, exactly as the release says, and write them in the order of the table.
+
+    A record gets the same code whenever it is drawn for: a draw depends on the key of the release and on the identifier
+    (without --id: on the row number and the whole table), and on nothing else. So the same command completes a run that
+    was interrupted. The ledger refuses what would tell about a record twice. With a leaked key the guarantee is void.
+    """
+    from choral.disclosure import check_output
+    from choral.release.engine import disclose_table
+    from choral.release.file import load_release
+    from choral.release.ledger import beside
+    from choral.show.progress import rows_bar
+
+    check_output(output, force)
+    found = load_release(release, key)
+    with rows_bar(quiet=as_json) as bar:
+        told = disclose_table(found, table, output, ledger or beside(release), id, force=force, progress=bar)
+    if as_json:
+        print_json({**told.__dict__, "output": str(told.output), "ledger": str(told.ledger)})
+        return
+    typer.echo(f"disclosed    {told.disclosed} of {told.rows} rows, {found.disclosure.codes} codes")
+    if told.dropped:
+        typer.echo(f"left out     {told.dropped} rows with a missing value, as the release says")
+    if told.unseen:
+        typer.echo(
+            f"not seen     {told.unseen} rows have code {found.disclosure.codes}, for values not seen at fit time"
+        )
+    typer.echo(f"identified   by {f'column {told.id!r}' if told.id else 'row number in this very table'}")
+    typer.echo(f"saved        {told.output} (recorded in {told.ledger})")

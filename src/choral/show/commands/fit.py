@@ -1,0 +1,462 @@
+"""`choral bounds`, `plan`, `fit` and `decode`: from a table to a release, and from a card and codes to posteriors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from choral.errors import ColumnError, LawError, ProblemError
+from choral.show.options import (
+    AsJson,
+    Bins,
+    Force,
+    LawOption,
+    Ledger,
+    MinCount,
+    Missing,
+    Order,
+    Protect,
+    Reveal,
+    Table,
+    Use,
+    groups,
+    print_json,
+    split,
+)
+
+if TYPE_CHECKING:
+    from choral.describe.joint import Joint
+    from choral.disclosure import Disclosure
+    from choral.release.file import Release
+
+EXAMPLE = "example:"
+BOUNDS = (
+    "Examples:  choral bounds table.csv --reveal outcome --protect age,sex --bins age=4     "
+    "choral bounds example:clinic --reveal diagnosis"
+)
+PLAN = "Example:  choral plan table.csv --reveal outcome --protect age,sex --bins age=4"
+FIT = (
+    "Examples:  choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o release.choral "
+    "--card card.json     choral fit clinic.duckdb::visits --reveal outcome --rel-tol 1e-3 --time-limit 60 -o release.choral"
+)
+DECODE = "Example:  choral decode card.json codes.parquet -o posterior.parquet"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A law, and what is revealed, protected and used: the arguments of `choral.bounds`, `plan` and `disclose`."""
+
+    law: Joint
+    reveal: Sequence[str] | None
+    protect: Sequence[Sequence[str]] | None
+    use: Sequence[str] | None
+    order: int = 1
+
+    @property
+    def asked(self) -> tuple[Any, ...]:
+        """All but the law."""
+        return self.reveal, self.protect, self.use, self.order
+
+
+def bounds(
+    table: Table,
+    reveal: Reveal = None,
+    protect: Protect = None,
+    use: Use = None,
+    order: Order = 1,
+    bins: Bins = None,
+    missing: Missing = "value",
+    min_count: MinCount = 5,
+    law: LawOption = "frequencies",
+    as_json: AsJson = False,
+) -> None:
+    """Say what can be disclosed before solving: feasibility, rank, upper bound, price, number of codes."""
+    from dataclasses import asdict
+
+    from choral.disclosure import problem_of
+    from choral.front import bounds as bounds_of_law
+
+    question = _question(table, reveal, protect, use, order, bins, missing, min_count, law)
+    found = bounds_of_law(question.law, *question.asked)
+    problem = problem_of(question.law, *question.asked)
+    told, private = problem.target.name, [group.name for group in problem.groups]
+    if as_json:
+        print_json({"reveal": told, "use": list(problem.columns), "protect": private, **asdict(found)})
+    else:
+        typer.echo(f"W = {told}; X = {', '.join(problem.columns)}; private: {', '.join(private)}")
+        typer.echo(str(found))
+
+
+def plan(
+    table: Table,
+    reveal: Reveal = None,
+    protect: Protect = None,
+    use: Use = None,
+    order: Order = 1,
+    bins: Bins = None,
+    missing: Missing = "value",
+    min_count: MinCount = 5,
+    law: LawOption = "frequencies",
+    as_json: AsJson = False,
+) -> None:
+    """Say how a problem would be solved, and why, without solving it."""
+    from choral.front import plan as outlook
+
+    question = _question(table, reveal, protect, use, order, bins, missing, min_count, law)
+    found = outlook(question.law, *question.asked)
+    if as_json:
+        form = found.form
+        print_json(
+            {
+                "solver": found.plan.solver,
+                "why": found.plan.why,
+                "states": found.states,
+                "reduced_states": form.states,
+                "rank": form.rank,
+                "nullity": form.nullity,
+                "target_values": form.target_values,
+            }
+        )
+    else:
+        typer.echo(str(found))
+
+
+def fit(
+    table: Table,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The release file to write. It holds the law and the key: keep it.")
+    ],
+    reveal: Reveal = None,
+    protect: Protect = None,
+    use: Use = None,
+    order: Order = 1,
+    bins: Bins = None,
+    missing: Missing = "value",
+    min_count: MinCount = 5,
+    law: LawOption = "frequencies",
+    unseen: Annotated[
+        str,
+        typer.Option(help="Records with values not seen now: refuse them, or give them a code of their own (code)."),
+    ] = "refuse",
+    leakage: Annotated[
+        list[str] | None, typer.Option(help="A budget in bits in place of independence: A=0.01, or A+B=0.01.")
+    ] = None,
+    ratio: Annotated[
+        list[str] | None, typer.Option(help="… or a factor by which values may become more or less likely: A=21/20.")
+    ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option(help="Another table, under whose frequencies the code is private too.")
+    ] = None,
+    after: Annotated[
+        Path | None, typer.Option(help="An earlier release of this table: both codes together stay private.")
+    ] = None,
+    after_key: Annotated[Path | None, typer.Option(help="The key of the earlier release, if it lives apart.")] = None,
+    card: Annotated[Path | None, typer.Option(help="Also write the public card, for whoever gets the codes.")] = None,
+    precision: Annotated[int, typer.Option(help="Decimals of the probabilities in the card.")] = 3,
+    key: Annotated[Path | None, typer.Option(help="Write the key to a file of its own, not into the release.")] = None,
+    ledger: Ledger = None,
+    tol: Annotated[float, typer.Option(help="Stop when the certified gap is at most this, in bits.")] = 1e-6,
+    rel_tol: Annotated[float | None, typer.Option(help="… or at most this share of the information.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds; then the best so far is taken.")] = None,
+    codes: Annotated[int | None, typer.Option(help="At most this many codes.")] = None,
+    solver: Annotated[str | None, typer.Option(help="Overrule the planner: enumeration, transport, sandwich.")] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the most telling private channel for a table, verify it and save it, with how records become its states.
+
+    Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends.
+    """
+    from choral.disclosure import check_output
+    from choral.show.progress import interval_bar
+
+    outputs = [path for path in (output, card, key) if path is not None]
+    for path in outputs:
+        check_output(path, force)
+    if len({path.resolve() for path in outputs}) < len(outputs):
+        raise ProblemError("Two of the files to write are one.", "Name different files for release, card and key.")
+    search: dict[str, Any] = {
+        "tol": tol,
+        "rel_tol": rel_tol,
+        "time_limit": time_limit,
+        "codes": codes,
+        "solver": solver,
+    }
+    asked: dict[str, Any] = {
+        "reveal": split(reveal, "+"),
+        "protect": groups(protect),
+        "use": split(use, ","),
+        "order": order,
+    }
+    start = time.monotonic()
+    if table.startswith(EXAMPLE):
+        given = (bins, leakage, ratio, also, after, card, key)
+        if any(value is not None for value in given) or law != "frequencies":
+            raise ProblemError(
+                f"{table} is a law without a table.", "Leave out all options about tables, cards and keys."
+            )
+        _fit_example(table, asked, search, output, force, as_json)
+        return
+    from choral.release.bins import read_bins
+    from choral.release.fit import fit as fit_table
+
+    rules: dict[str, Any] = {"bins": read_bins(bins or []), "min_count": min_count}
+    with interval_bar(quiet=as_json) as bar:
+        if after is not None:
+            release = _fit_after(
+                after,
+                after_key,
+                table,
+                asked,
+                {**rules, **search, "progress": bar},
+                (law, missing, unseen),
+                (leakage, ratio, also),
+            )
+        else:
+            release = fit_table(
+                table,
+                **asked,
+                **rules,
+                missing=missing,
+                law=law,
+                unseen=unseen,
+                leakage=read_budgets(leakage, "leakage"),
+                ratio=read_budgets(ratio, "ratio"),
+                also=also or (),
+                **search,
+                progress=bar,
+            )
+    if card is not None:
+        from choral.release.ledger import beside, open_ledger
+
+        with open_ledger(ledger or beside(output)) as book:
+            book.record_card(release)
+    release.save(output, key, force=force)
+    if card is not None:
+        from choral.release.card import card_of
+
+        card_of(release, precision).save(card, force=force)
+    seconds = time.monotonic() - start
+    if as_json:
+        files = {"release": str(output), "card": card and str(card), "key": key and str(key)}
+        print_json({**summary(release.disclosure), **_about_table(release), "seconds": round(seconds, 3), **files})
+        return
+    for line in [*summary_lines(release.disclosure), *_table_lines(release)]:
+        typer.echo(line)
+    typer.echo(f"took         {seconds:.1f} s, counting, solving and verifying")
+    what = "the law" if key is not None else "the law and the key"
+    typer.echo(f"saved        {output} (it holds {what}: keep it to yourself; check it with: choral verify {output})")
+    if key is not None:
+        typer.echo(f"key          {key} (whoever has it can undo the guarantee: keep it apart from the release)")
+    if card is not None:
+        typer.echo(f"card         {card} (public; probabilities rounded to {precision} decimals)")
+
+
+def decode(
+    card: Annotated[Path, typer.Argument(help="The public card of a release.")],
+    codes: Annotated[str, typer.Argument(help="The disclosed codes: a table with a column `code`.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: a .parquet or .csv file.")],
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put beside every disclosed code what it says: the probability of each value of the target, from the card."""
+    from choral.release.card import decode as decode_codes
+    from choral.release.card import load_card
+
+    found = load_card(card)
+    rows = decode_codes(found, codes, output, force=force)
+    if as_json:
+        facts = {"rows": rows, "reveal": found.document["reveal"], "values": found.document["values"]}
+        print_json({**facts, "precision": found.document["precision"], "output": str(output)})
+        return
+    typer.echo(f"decoded      {rows} rows: p({'+'.join(found.document['reveal'])} | code), {len(found.values)} values")
+    typer.echo(f"precision    {found.document['precision']} decimals, as the card has them")
+    typer.echo(f"saved        {output}")
+
+
+def read_budgets(texts: Sequence[str] | None, option: str) -> dict[str, str] | None:
+    """Budgets as written on the command line, one per group.
+
+    >>> read_budgets(["age=0.01,sex+race=1/50"], "leakage")
+    {'age': '0.01', 'sex+race': '1/50'}
+    """
+    found: dict[str, str] = {}
+    for part in (part.strip() for text in texts or [] for part in text.split(",")):
+        name, mark, amount = (piece.strip() for piece in part.rpartition("="))
+        if not (name and mark and amount) or name in found:
+            raise ProblemError(
+                f"--{option} '{part}' is no budget, or the second for its group.", f"Write --{option} A=…"
+            )
+        found[name] = amount
+    return found or None
+
+
+def summary(found: Disclosure) -> dict[str, Any]:
+    """What a disclosure says of itself, for programs."""
+    return {
+        "reveal": list(found.problem.target.columns),
+        "use": list(found.problem.columns),
+        "protect": [list(group.columns) for group in found.problem.groups],
+        "leakage": found.leakage,
+        "information": found.information,
+        "upper_bound": found.upper_bound,
+        "gap": found.gap,
+        "efficiency": found.efficiency,
+        "entropy": found.problem.entropy_of_target,
+        "codes": found.codes,
+        "states": len(found.states),
+        "how": found.how,
+        "digest": found.document["digest"],
+    }
+
+
+def summary_lines(found: Disclosure) -> list[str]:
+    """What a disclosure says of itself, for people."""
+    entropy, everything = found.problem.entropy_of_target, found.problem.information_of_states
+    return [
+        f"reveals      {found.problem.target.name}",
+        _protection(found),
+        f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell and {entropy:.9f} in all",
+        f"certified    no private channel exceeds {found.upper_bound:.9f} bits",
+        f"codes        {found.codes}, for {len(found.states)} states",
+        f"how          {found.how}",
+    ]
+
+
+def _protection(found: Disclosure) -> str:
+    """What stays private, and how far where there is a budget."""
+    told = [found.problem.protection(g) for g in range(len(found.problem.groups))]
+    how = "; nothing else is" if found.problem.budgets else ", exactly; nothing else is"
+    also = f"; under {len(found.problem.further)} more laws too" if found.problem.further else ""
+    return f"private      {', '.join(told)}{how}{also}"
+
+
+def _about_table(release: Release) -> dict[str, Any]:
+    recipe = release.recipe
+    return {
+        "use": list(recipe.use),
+        "digest": release.digest,
+        "rows": recipe.table_rows,
+        "min_count": recipe.min_count,
+        "merged": sum(recipe.merged),
+        "merged_into": len(recipe.merged),
+        "bins": {column.name: list(column.edges) for column in recipe.columns if column.edges is not None},
+        "law": dict(recipe.law),
+        "missing": recipe.missing,
+        "unseen": recipe.unseen,
+    }
+
+
+def _table_lines(release: Release) -> list[str]:
+    recipe = release.recipe
+    into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
+    merged = f"{sum(recipe.merged)} combinations into {into}" if recipe.merged else "no combination"
+    lines = [
+        f"law          {recipe.law['about']}",
+        f"looks at     {', '.join(recipe.use)}",
+        f"merged       {merged}, those that occur less than {recipe.min_count} times (--min-count)",
+    ]
+    for column in recipe.columns:
+        if column.edges is not None:
+            lines.append(f"bins         {column.name}: {', '.join(map(str, column.values))}")
+    if recipe.law["outside"]:
+        lines.append(f"outside      {recipe.law['outside']} records of the table are impossible under the law: no code")
+    if recipe.missing == "drop":
+        lines.append("missing      rows with a missing value were left out, and get no code")
+    rule = "are refused" if recipe.unseen == "refuse" else f"get code {release.disclosure.codes}"
+    lines.append(f"unseen       records with values or combinations not seen here {rule}")
+    if recipe.after is not None:
+        lines.append("after        codes are pairs with those of the earlier release; the pair is private")
+    return lines
+
+
+def _question(
+    table: str,
+    reveal: str | None,
+    protect: str | None,
+    use: str | None,
+    order: int,
+    bins: list[str] | None,
+    missing: str,
+    min_count: int,
+    law: str,
+) -> Question:
+    asked = split(reveal, "+"), groups(protect), split(use, ","), order
+    if table.startswith(EXAMPLE):
+        return Question(example(table.removeprefix(EXAMPLE)), *asked)
+    from choral.release.bins import read_bins
+    from choral.release.fit import pose_table
+    from choral.release.table import open_table
+
+    rules = read_bins(bins or [])
+    posed = pose_table(open_table(table), *asked, bins=rules, missing=missing, min_count=min_count, law=law)
+    return Question(posed.law, posed.recipe.reveal, posed.recipe.protect, posed.use)
+
+
+def _fit_example(
+    table: str, asked: dict[str, Any], search: dict[str, Any], output: Path, force: bool, as_json: bool
+) -> None:
+    """Solve for a law without a table; what is saved is a disclosure."""
+    from choral.disclosure import disclose
+    from choral.show.progress import interval_bar
+
+    with interval_bar(quiet=as_json) as bar:
+        found = disclose(example(table.removeprefix(EXAMPLE)), **asked, **search, progress=bar)
+    found.save(output, force=force)
+    if as_json:
+        print_json({**summary(found), "release": str(output)})
+        return
+    for line in summary_lines(found):
+        typer.echo(line)
+    typer.echo(f"saved        {output} (it holds the law: keep it to yourself; check it with: choral verify {output})")
+
+
+def _fit_after(
+    after: Path,
+    after_key: Path | None,
+    table: str,
+    asked: dict[str, Any],
+    rules: dict[str, Any],
+    inherited: tuple[str, str, str],
+    budgets: tuple[list[str] | None, ...],
+) -> Release:
+    from choral.release.file import load_release
+    from choral.release.second import fit_after
+
+    if inherited != ("frequencies", "value", "refuse") or any(budgets):
+        raise ProblemError(
+            "--after with a law, a rule for missing or unseen values, budgets or further tables.",
+            "A second release keeps the rules of the first, and is private exactly: leave these options out.",
+        )
+    return fit_after(load_release(after, after_key), table, **asked, **rules)
+
+
+def example(name: str) -> Joint:
+    """An embedded law by its name."""
+    from fractions import Fraction
+
+    from choral.describe import examples
+
+    kind, _, argument = name.partition(":")
+    known: dict[str, Callable[[], Any]] = {
+        "bsc_and_bec": examples.bsc_and_bec,
+        "xor": examples.xor,
+        "clinic": examples.clinic,
+        "four_fair_bits": examples.four_fair_bits,
+        "noisy_copies": lambda: examples.noisy_copies(int(argument or 3)),
+        "modular": lambda: examples.modular(int(argument or 3)),
+        "two_binary": lambda: examples.two_binary(Fraction(1, 3), Fraction(1, 2), Fraction(1, 6)),
+    }
+    if kind not in known:
+        from choral.errors import did_you_mean
+
+        raise ColumnError(f"There is no example '{kind}'.", did_you_mean(kind, known))
+    if argument and not (argument.isdecimal() and 0 < int(argument) <= 12):
+        raise LawError(f"'{argument}' is not a whole number from 1 to 12.", f"Write example:{kind}:4.")
+    joint: Joint = known[kind]()
+    return joint

@@ -1,0 +1,83 @@
+"""What several commands share: options that mean the same everywhere, how they are read, and printing for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from choral.errors import ProblemError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+Ledger = Annotated[
+    Path | None, typer.Option(help="What was made public so far. Default: choral.ledger beside the release.")
+]
+EXAMPLES = ("bsc_and_bec", "xor", "clinic", "four_fair_bits", "noisy_copies:N", "modular:M", "two_binary")
+Table = Annotated[
+    str,
+    typer.Argument(
+        help="A .csv, .parquet, .jsonl or .json file, a table of a database as db.duckdb::table, or example:NAME, one of "
+        f"{', '.join(EXAMPLES)}."
+    ),
+]
+Reveal = Annotated[str | None, typer.Option(help="What to tell: a column, or several joined by +. Default: W.")]
+Protect = Annotated[
+    str | None, typer.Option(help="Columns or groups that stay private: A,B or A+B,C. Default: each used column.")
+]
+Use = Annotated[str | None, typer.Option(help="Columns that the channel may look at. Default: all but the target.")]
+Order = Annotated[int, typer.Option(help="Protect every K of the protected columns together.")]
+Bins = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Bins of numeric columns: age=40,55,70 (edges), age=q4 or age=4 (quantiles), age=w10 (width); several "
+        "columns separated by ; or by repeating the option."
+    ),
+]
+Missing = Annotated[
+    str, typer.Option(help="Missing values are a value of their own (value), drop their rows, or an error.")
+]
+MinCount = Annotated[
+    int,
+    typer.Option(
+        help="Combinations of used values that occur less often are merged into one state.", show_default=True
+    ),
+]
+LawOption = Annotated[
+    str,
+    typer.Option(
+        "--law",
+        help="What the guarantee is about: frequencies, dirichlet, network, network:bic, or a .bif, .csv or .json file.",
+    ),
+]
+
+
+def print_json(value: Any) -> None:
+    """Print a value for programs."""
+    typer.echo(json.dumps(value, ensure_ascii=True))
+
+
+def split(text: str | None, mark: str) -> list[str] | None:
+    """The parts of an option, or None when it was not given.
+
+    >>> split("a+b", "+"), split(None, "+")
+    (['a', 'b'], None)
+    """
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(mark)]
+    if not all(parts):
+        raise ProblemError(f"'{text}' has an empty name.", f"Separate names by '{mark}' only.")
+    return parts
+
+
+def groups(text: str | None) -> list[list[str]] | None:
+    """Protected groups as written on the command line: groups apart by commas, columns joined by +.
+
+    >>> groups("sex+race,age")
+    [['sex', 'race'], ['age']]
+    """
+    parts = split(text, ",")
+    return None if parts is None else [split(part, "+") or [] for part in parts]
