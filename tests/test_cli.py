@@ -20,7 +20,7 @@ def choral(*arguments, cwd=None):
 @pytest.fixture
 def table(tmp_path):
     file = tmp_path / "table.csv"
-    rows = ["outcome,age,sex", *(f"{(a + s) % 2},{a},{s}" for a in (0, 1, 2) for s in (0, 1) for _ in range(3 + a))]
+    rows = ["outcome,age,sex", *(f"{(a + s) % 2},{a},{s}" for a in (0, 1, 2) for s in (0, 1) for _ in range(5 + a))]
     file.write_text("\n".join(rows) + "\n")
     return file
 

@@ -170,7 +170,7 @@ def test_a_csv_is_read_with_the_types_of_the_fit(tmp_path):
     assert by_sql(recipe, open_table(later, recipe.types)) == [-1, recipe.state_of({"zip": "a0", "n": 0})]
     later.write_text("zip,n\na0,0\na0,many\n")
     changed = open_table(later, recipe.types)
-    with pytest.raises(LawError, match="Line 3 .* column 'n': .*many"), reading(changed.name):
+    with pytest.raises(LawError, match=r"Line 3 .* column 'n': .*many"), reading(changed.name):
         by_sql(recipe, changed)
 
 

@@ -86,8 +86,8 @@ def fit(
 
     The other arguments are those of `choral.disclose`. `choral.release.second.fit_after` makes a second release.
 
-    >>> rows = [(a ^ b, a, b) for a in (0, 1) for b in (0, 1) for _ in range(5 + a)]
-    >>> release = fit([dict(zip("Wab", row)) for row in rows])
+    >>> rows = [{"W": a ^ b, "a": a, "b": b} for a in (0, 1) for b in (0, 1) for _ in range(5)]
+    >>> release = fit(rows)
     >>> release.recipe.state_of({"a": 1, "b": 0}), round(release.disclosure.information, 6)
     (2, 1.0)
     """

@@ -126,17 +126,18 @@ def _duckdb() -> Any:
 def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, types: Mapping[str, str]) -> Source:
     place, mark, table = text.partition("::")
     path = Path(place)
-    if not path.is_file():
-        problem = "is a folder" if path.is_dir() else "cannot be read: there is no such file"
-        raise LawError(f"{place} {problem}.", "Check the path.")
-    if mark:
-        return _opened_database(connection, path, table)
     reader = READERS.get(path.suffix.lower())
-    if reader is None:
+    if path.is_dir():
+        raise LawError(f"{place} is a folder.", "Name a file in it.")
+    if not mark and reader is None:
         raise LawError(
             f"{text} is not a .csv, .parquet, .jsonl, .ndjson or .json file.",
             "Give one of these, or a table of a DuckDB database as database.duckdb::table.",
         )
+    if not path.is_file():
+        raise LawError(f"{place} cannot be read: there is no such file.", "Check the path.")
+    if mark:
+        return _opened_database(connection, path, table)
     literal = text_literal(re.sub(r"([*?\[])", r"[\1]", place))
     if reader == "read_csv":
         return _checked(_opened_csv(connection, path, literal, types))

@@ -1,0 +1,296 @@
+"""Public cards: what is in them, what must not be, and what an analyst makes of them; and the commands from the shell."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import jsonschema
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from choral.errors import ColumnError, FileInTheWayError, ProblemError, ReleaseFileError
+from choral.release.card import SCHEMA, card_of, commitment, decode, load_card
+from choral.release.file import load_release
+from choral.release.fit import fit
+from choral.release.second import fit_after
+
+CHORAL = Path(sys.executable).with_name("choral")
+
+
+def people(n=300, seed=3):
+    rng = random.Random(seed)
+    rows = []
+    for _ in range(n):
+        sex, age, job = rng.choice("fm"), rng.randrange(20, 80), rng.choice(["none", "part", "full"])
+        rich = (age > 45) ^ (sex == "f") ^ (job == "full") ^ (rng.random() < 0.15)
+        rows.append({"income": "high" if rich else "low", "sex": sex, "age": age, "job": job})
+    return rows
+
+
+@pytest.fixture(scope="module")
+def release():
+    return fit(people(), "income", ["sex", "age"], ["sex", "age", "job"], bins={"age": 2}, codes=4)
+
+
+@pytest.fixture(scope="module")
+def card(release):
+    return card_of(release)
+
+
+def validated(card):
+    jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(json.loads(json.dumps(card.document)))
+    return card.document
+
+
+def test_a_card_is_of_its_schema_and_the_schema_is_strict(card):
+    document = validated(card)
+    checker = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+    for change in (
+        {"cells": []},
+        {"key": "00"},
+        {"p_y": [1.5]},
+        {"certificate": {"salted_sha256": "x"}},
+        {"protect": []},
+    ):
+        assert not checker.is_valid({**document, **change})
+
+
+def test_the_posteriors_are_those_of_the_table_and_the_channel_rounded(release, card):
+    rows, channel = people(), release.disclosure.exact_channel.rows
+    joint, of_code = Counter(), Counter()
+    for row in rows:
+        denominator, entries = channel[release.recipe.state_of(row)]
+        for y, n in entries:
+            joint[row["income"], y] += Fraction(n, denominator)
+            of_code[y] += Fraction(n, denominator)
+    for y in range(card.codes):
+        assert abs(card.document["p_y"][y] - of_code[y] / len(rows)) <= 0.0005000001
+        for value, p in zip(card.values, card.p_w_given_y[y], strict=True):
+            assert abs(p - joint[value, y] / of_code[y]) <= 0.0005000001
+    numbers = [*card.document["p_y"], *(p for row in card.p_w_given_y for p in row), card.document["information"]]
+    assert all(round(x, 3) == x for x in numbers)
+    assert all(round(x, 1) == x for x in card_of(release, 1).document["p_y"])
+
+
+def test_a_card_holds_no_counts_no_key_no_salt_no_edges(release, card):
+    text = json.dumps(card.document)
+    assert release.key.hex() not in text
+    assert release.salt.hex() not in text
+    assert release.digest not in text
+    assert release.certificate["digest"] not in text
+    assert release.recipe.table_digest not in text
+    assert not {"cells", "channel", "recipe", "bound", "weights", "rows"} & set(card.document)
+    [edge] = release.recipe.column("age").edges
+    assert str(int(edge)) not in [part.strip(" ,[]()") for part in text.split()]
+
+
+def test_the_salted_digest_binds_the_card_to_one_certificate(release, card, tmp_path):
+    assert card.opened_by(release)
+    assert card.opened_by(load_release(release.save(tmp_path / "r.choral")))
+    again = fit(people(), "income", ["sex", "age"], ["sex", "age", "job"], bins={"age": 2}, codes=4)
+    assert again.certificate["digest"] == release.certificate["digest"]
+    assert commitment(again) != commitment(release)
+
+
+def test_no_posterior_where_the_target_is_protected_too():
+    rows = [{"a": i % 2, "b": i // 2 % 2, "c": i // 4 % 2} for i in range(40)]
+    card = card_of(fit(rows, ["a", "b"], ["a", "b"], ["a", "b"]))
+    document = validated(card)
+    assert document["values"] is None
+    assert document["p_w_given_y"] is None
+    with pytest.raises(ProblemError, match="protected too"):
+        decode(card, {"code": [0]}, "nowhere.csv")
+
+
+def test_the_words_say_what_is_protected_and_what_is_not(release):
+    words = card_of(release).document
+    said = " ".join(words["guarantee"])
+    assert "exactly independent of sex" in said
+    assert "exactly independent of age" in said
+    limits = " ".join(words["limits"])
+    for part in ("composition", "less than 5 times", "one draw", "key", "aggregate", "income"):
+        assert part in limits
+    rows = people()
+    loose = fit(rows, "income", ["sex"], ["sex", "job"], leakage={"sex": "1/50"}, unseen="code", rel_tol=1e-2)
+    document = validated(card_of(loose))
+    assert document["protect"] == [{"columns": ["sex"], "budget": {"leakage": "1/50"}}]
+    assert "at most 0.02 bits about sex" in " ".join(document["guarantee"])
+    assert "independent of sex" not in " ".join(document["guarantee"])
+    assert document["unseen_code"] == loose.disclosure.codes
+    factor = fit(rows, "income", ["sex"], ["sex", "job"], ratio={"sex": "21/20"}, rel_tol=1e-2)
+    assert "more than 21/20 times" in " ".join(validated(card_of(factor))["guarantee"])
+
+
+def test_the_card_of_a_second_release_says_which_pairs_have_which_first_code():
+    rows = people(120)
+    first = fit(rows, "income", ["sex"], ["sex", "income"], codes=2)
+    second = fit_after(first, rows, "job", ["sex"], ["job", "sex"], codes=2)
+    document = validated(card_of(second))
+    assert document["after"]["first"] == list(second.recipe.after.first)
+    assert len(document["p_y"]) == len(document["after"]["first"])
+    for y1, p in enumerate(first.disclosure.p_y):
+        pairs = [
+            q
+            for q, first_code in zip(second.disclosure.p_y, second.recipe.after.first, strict=True)
+            if first_code == y1
+        ]
+        assert sum(pairs) == p
+
+
+@pytest.mark.parametrize("precision", [0, 13, True, 2.5])
+def test_precision_is_some_decimals(release, precision):
+    with pytest.raises(ProblemError):
+        card_of(release, precision)
+
+
+def test_decode_keeps_rows_and_columns_and_adds_the_posterior(release, tmp_path):
+    card = load_card(card_of(release).save(tmp_path / "card.json"))
+    rng = random.Random(1)
+    codes = [rng.randrange(card.codes) for _ in range(5000)]
+    names = [f"r{i}" for i in range(5000)]
+    table = pa.table({"name": names, "code": pa.array(codes, type=pa.int32())})
+    pq.write_table(table, tmp_path / "codes.parquet")
+    pa.csv.write_csv(table, tmp_path / "codes.csv")
+    for source in ("codes.parquet", "codes.csv"):
+        for target in ("out.parquet", "out.csv"):
+            assert decode(card, tmp_path / source, tmp_path / target, force=True) == 5000
+            read = pq.read_table if target.endswith("parquet") else pa.csv.read_csv
+            found = read(tmp_path / target).to_pylist()
+            assert [row["name"] for row in found] == names
+            assert [row["code"] for row in found] == codes
+            for v, value in enumerate(card.values):
+                assert [row[f"p(income={value})"] for row in found] == [card.p_w_given_y[y][v] for y in codes]
+    with pytest.raises(FileInTheWayError):
+        decode(card, tmp_path / "codes.csv", tmp_path / "out.csv")
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_decode_refuses_what_is_not_its_codes(release, card, tmp_path):
+    out = tmp_path / "out.csv"
+    for codes, words in (
+        ({"y": [0]}, "no column 'code'"),
+        ({"code": ["a"]}, "no whole numbers"),
+        ({"code": [0, card.codes]}, f"1 rows .* from 0 to {card.codes - 1}"),
+        ({"code": [0, -1]}, "1 rows"),
+        ({"code": [0, None]}, "1 rows"),
+        ({"code": [0], "p(income=low)": [1.0]}, "already"),
+    ):
+        with pytest.raises(ColumnError, match=words):
+            decode(card, codes, out)
+    assert not out.exists()
+    with pytest.raises(ReleaseFileError, match="neither"):
+        decode(card, {"code": [0]}, tmp_path / "out.txt")
+    coded = card_of(fit(people(), "income", ["sex"], ["sex", "job"], unseen="code"))
+    assert decode(coded, {"code": [0, coded.codes]}, out) == 2
+    assert pa.csv.read_csv(out).column("p(income=low)").to_pylist()[1] is None
+
+
+def test_a_card_is_no_release_and_a_release_no_card(release, tmp_path):
+    made = release.save(tmp_path / "r.choral")
+    card = card_of(release).save(tmp_path / "card.json")
+    with pytest.raises(ReleaseFileError, match="public card"):
+        load_release(card)
+    with pytest.raises(ReleaseFileError, match="curator's alone"):
+        load_card(made)
+    with pytest.raises(ReleaseFileError, match="no file"):
+        load_card(tmp_path / "none.json")
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(ReleaseFileError, match="not a public card"):
+        load_card(tmp_path / "x.json")
+    for change in ({"version": 2}, {"p_w_given_y": [[1.0]]}, {"values": None}):
+        (tmp_path / "x.json").write_text(json.dumps({**card_of(release).document, **change}))
+        with pytest.raises(ReleaseFileError):
+            load_card(tmp_path / "x.json")
+
+
+# ---- from the shell ------------------------------------------------------------------------------------------------
+
+
+def choral(*arguments, cwd):
+    return subprocess.run([str(CHORAL), *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("shell")
+    pa.csv.write_csv(pa.Table.from_pylist(people()), place / "people.csv")
+    return place
+
+
+def test_fit_verify_and_decode_from_the_shell(folder):
+    asked = ["--reveal", "income", "--protect", "sex,age", "--bins", "age=40,60", "--codes", 4]
+    done = choral("fit", "people.csv", *asked, "-o", "r.choral", "--card", "card.json", "--key", "r.key", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "bits, of",
+        "no private channel exceeds",
+        "sex, age, exactly",
+        "less than 5 times",
+        "took",
+        "3 decimals",
+        "< 40",
+    ):
+        assert words in done.stdout
+    assert choral("verify", "r.choral", cwd=folder).returncode == 0
+    validated(load_card(folder / "card.json"))
+    pq.write_table(pa.table({"row": [1, 2], "code": [0, 1]}), folder / "codes.parquet")
+    done = choral("decode", "card.json", "codes.parquet", "-o", "posterior.csv", "--json", cwd=folder)
+    assert json.loads(done.stdout)["rows"] == 2, done.stderr
+    again = choral("fit", "people.csv", *asked, "-o", "new.choral", "--card", "card.json", cwd=folder)
+    assert again.returncode == 1
+    assert "--force" in again.stderr
+    assert not (folder / "new.choral").exists()
+    as_json = choral("fit", "people.csv", *asked, "-o", "r2.choral", "--json", "--min-count", 12, cwd=folder)
+    found = json.loads(as_json.stdout)
+    assert found["use"] == ["sex", "age", "job"]
+    assert found["bins"] == {"age": [40.0, 60.0]}
+    assert found["min_count"] == 12
+    assert found["rows"] == 300
+    assert 0 < found["information"] <= found["upper_bound"]
+
+
+def test_a_second_release_from_the_shell(folder):
+    first = ["--reveal", "income", "--protect", "sex", "--use", "sex,income", "--codes", 2]
+    assert choral("fit", "people.csv", *first, "-o", "one.choral", cwd=folder).returncode == 0
+    second = ["--reveal", "job", "--protect", "sex", "--use", "sex,job", "--codes", 2, "--after", "one.choral"]
+    done = choral("fit", "people.csv", *second, "-o", "two.choral", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "pairs" in done.stdout
+    assert choral("verify", "two.choral", cwd=folder).returncode == 0
+    (folder / "more.csv").write_text((folder / "people.csv").read_text() + '"low","f",30,"none"\n')
+    done = choral("fit", "more.csv", *second, "-o", "three.choral", cwd=folder)
+    assert done.returncode == 1
+    assert "digest differs" in done.stderr
+    done = choral("fit", "people.csv", *second, "--law", "dirichlet", "-o", "three.choral", cwd=folder)
+    assert "keeps the rules of the first" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fit", "people.csv", "-o", "x", "--reveal", "incom"], "Did you mean 'income'"),
+        (["fit", "people.csv", "-o", "x", "--reveal", "income", "--bins", "age"], "no rule for bins"),
+        (["fit", "people.csv", "-o", "x", "--reveal", "income", "--leakage", "sex"], "no budget"),
+        (["fit", "people.csv", "-o", "x", "--card", "x", "--reveal", "income"], "Two of the files"),
+        (["fit", "example:clinic", "-o", "x", "--card", "y"], "law without a table"),
+        (
+            ["fit", "people.csv", "-o", "x", "--reveal", "income", "--after", "people.csv"],
+            "cannot be read as a release",
+        ),
+        (["decode", "people.csv", "people.csv", "-o", "x.csv"], "not a public card"),
+    ],
+)
+def test_mistakes_on_the_shell_are_two_lines(folder, arguments, words):
+    done = choral(*arguments, cwd=folder)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "x").exists()
