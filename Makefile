@@ -2,13 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench clean
+.PHONY: run test test-spark check bench clean
 
 run: .venv/ready
 	$(BIN)/choral demo
 
 test: check
 	$(BIN)/python -m pytest -n auto
+	scripts/spark try
+
+# Spark's own tests: needs Java 17, which is installed where that can be done (Debian, as root).
+test-spark: .venv/ready
+	scripts/spark test
 
 check: .venv/ready
 	$(BIN)/ruff check src tests bench

@@ -44,7 +44,7 @@ from choral.release.ledger import Conflict, Entry, Tagger, Use, open_ledger
 from choral.release.recipe import kind_of_type
 from choral.release.spark.frames import SparkTable, spark_table
 from choral.release.spark.session import heard_by_driver, in_plain_words, started
-from choral.release.table import identifier, reading
+from choral.release.table import reading
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import choral
 from choral import errors
 from choral.errors import ChoralError, LawError
 
@@ -110,7 +109,7 @@ def _start(sql: Any, master: str) -> Any:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_AT_ONCE),
-        "spark.executorEnv.PYTHONPATH": str(Path(choral.__file__).parents[1]),
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[3]),
     }
     if master.startswith("local") or LOOPBACK in master:
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
