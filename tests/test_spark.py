@@ -205,7 +205,10 @@ def test_fit_refuses_what_duckdb_refuses(running, table, tmp_path, monkeypatch):
         with pytest.raises(error, match=match):
             spark.fit(path, **wrong)
     monkeypatch.setattr(counts, "MOST_CELLS", 100)
-    with pytest.raises(TooLargeError, match=r"400 different combinations .* 'age', which has 392 values: --bins age=4"):
+    many = len(set(zip(*(table[name].to_pylist() for name in ("sex", "age", "income")), strict=True)))
+    with pytest.raises(
+        TooLargeError, match=f"{many} different combinations .* 'age', which has 392 values: --bins age=4"
+    ):
         spark.fit(path, reveal="income", use=["sex", "age"])
     with pytest.raises(LawError, match="no rows"):
         spark.fit(running.createDataFrame([], "W int, X int"))
@@ -258,10 +261,36 @@ def test_frames_and_folders_in_several_parts(running, table, release, tmp_path):
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("bins", [{}, {"cents": "q3", "wide": 2, "small": "w0.25", "tiny": [0]}])
+def test_every_kind_of_column(running, tmp_path, bins):
+    draws = np.random.default_rng(7)
+    n = 300
+    pools = {
+        "tiny": pa.array([-1, 0, 1], pa.int8()),
+        "wide": pa.array([2**64 - 1, 2**53 + 1, 2**53], pa.uint64()),
+        "small": pa.array([0.1, -0.0, 0.0, float("nan"), None], pa.float32()),
+        "cents": pa.array([Decimal("0.10"), Decimal("19.99"), None], pa.decimal128(9, 2)),
+        "when": pa.array(
+            [datetime.datetime(2020, 1, 31, 12, 30, 0, 5), datetime.datetime(1969, 7, 20)], pa.timestamp("us")
+        ),
+        "W": pa.array([True, False]),
+    }
+    columns = {name: pool.take(pa.array(draws.integers(0, len(pool), n))) for name, pool in pools.items()}
+    path = write(pa.table({"id": pa.array(range(2**63, 2**63 + n), pa.uint64()), **columns}), tmp_path / "t.parquet")
+    asked = {"reveal": "W", "protect": ["tiny", "when"], "use": [*pools][:-1], "bins": bins, "min_count": 6}
+    expected = fit(path, **asked)
+    assert document(spark.fit(path, **asked)) == document(expected)
+    same, found = both(replace(expected, key=KEY), path, tmp_path, "id")
+    assert found == same
+    assert min(found) == 2**63
+
+
+@pytest.mark.spark
 def test_many_combinations_unseen_values_and_rows_left_out(running, tmp_path):
     draws = np.random.default_rng(5)
-    n = 300
-    columns = {f"x{i}": draws.integers(0, 14, n) for i in range(3)}
+    n = 400
+    often = [0.45, 0.31] + [0.02] * 12
+    columns = {f"x{i}": draws.choice(14, n, p=often) for i in range(3)}
     wide = pa.table({"id": np.arange(n), "W": draws.integers(0, 2, n), **columns})
     wide = wide.set_column(2, "x0", pa.array(wide["x0"].to_pylist()[:-9] + [None] * 9))
     found = replace(
@@ -282,6 +311,15 @@ def test_many_combinations_unseen_values_and_rows_left_out(running, tmp_path):
         spark.disclose_table(strict, path, tmp_path / "no.parquet", tmp_path / "ledger3", "key")
     assert not [p for p in tmp_path.iterdir() if "no.parquet" in p.name]
     spark.disclose_table(found, path, tmp_path / "yes.parquet", tmp_path / "ledger3", "key")
+
+
+@pytest.mark.spark
+def test_a_field_of_another_type_than_at_fit_time_is_named(running, table, release, tmp_path):
+    text = write(table, tmp_path / "t.csv").read_text().replace("2011-11-11", "yesterday", 1)
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(LawError, match="yesterday"):
+        spark.disclose_table(release, tmp_path / "t.csv", tmp_path / "o.csv", tmp_path / "ledger", "who")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger", "t.csv"]
 
 
 def uuid_of(i):

@@ -7,7 +7,8 @@ with the ledger before anything gets its name.
 **Order of events**, as on DuckDB (`choral.release.engine`): codes and tags go to a hidden folder beside the output while the
 ledger's transaction is open; the ledger compares all records; codes alone are written to a second hidden folder and
 flushed; the ledger commits; the folder gets its name. Killed before the commit, nothing was told and nothing is recorded;
-killed after it, the same command gives the same codes, which the ledger admits.
+killed after it, the same command gives the same codes, which the ledger admits. A run has a folder of its own, so workers
+of a killed run that have not noticed write nowhere that matters.
 
 **Identifiers are needed.** Rows have no positions in Spark, so a table without identifiers is refused.
 """
@@ -15,6 +16,7 @@ killed after it, the same command gives the same codes, which the ledger admits.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -186,21 +188,23 @@ class _Run:
         use = Use(self.release.digest, self.digest, self.rows, earlier, self.id, self.kind)
         with open_ledger(self.book) as ledger, hidden_file(self.target) as (lock, _):
             hidden = lock.with_name(f"{lock.name}.parts")
+            folder = hidden / secrets.token_hex(8)
             shutil.rmtree(hidden, ignore_errors=True)
             try:
                 with full_disk_in_words(self.target):
                     hidden.mkdir(mode=0o700)
+                    folder.mkdir()
                 with ledger.disclosing(use) as entry:
-                    told = self._written(hidden, entry)
+                    told = self._written(folder, entry)
                 with full_disk_in_words(self.target):
-                    _put_in_place(hidden / "told", self.target, self.force, hidden / "before")
+                    _put_in_place(folder / "told", self.target, self.force, hidden / "before")
             finally:
                 shutil.rmtree(hidden, ignore_errors=True)
         return told
 
-    def _written(self, hidden: Path, entry: Entry) -> Told:
+    def _written(self, folder: Path, entry: Entry) -> Told:
         """Draw, compare with the ledger, and write what is told to the hidden folder."""
-        drawn, told = hidden / "drawn", hidden / "told"
+        drawn, told = folder / "drawn", folder / "told"
         with in_plain_words(self.table.name):
             self._drawn(entry.tagger).write.parquet(f"file:{drawn.resolve()}")
         done, dropped, unseen = self._recorded(drawn, entry)
