@@ -26,6 +26,7 @@ bench: .venv/ready .venvs/dit/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
 	$(BIN)/python bench/rotation.py
 	$(BIN)/python bench/disclose.py
+	$(BIN)/python bench/out_of_sample.py
 
 .venvs/dit/ready:
 	$(PYTHON) -m venv .venvs/dit

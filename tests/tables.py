@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ KINDS = {
     "big": st.sampled_from([2**53, 2**53 + 1, -(2**62), 7]),
     "float": st.sampled_from([0.0, -0.0, 0.1, 1 / 3, -2.5, 1e300, float("inf"), float("nan")]),
     "text": st.sampled_from(["a", "b", "it's", 'say "x"', "ä, ö", "", "-", "NULL", " 1"]),
+    "decimal": st.sampled_from([Decimal("1.50"), Decimal("-0.25"), Decimal("1E+2"), Decimal("3")]),
     "date": st.sampled_from([datetime.date(2020, 1, 31), datetime.date(1969, 7, 20)]),
     "moment": st.sampled_from([datetime.datetime(2020, 1, 31, 12, 30, 0, 5), datetime.datetime(1969, 7, 20)]),
 }

@@ -433,13 +433,14 @@ def small_table(seed, n=48):
     return rows
 
 
-@pytest.mark.parametrize(("seed", "min_count"), [(0, 1), (1, 3), (2, 5), (3, 1), (4, 4)])
+@pytest.mark.parametrize(("seed", "min_count"), [(0, 1), (1, 3), (2, 2), (3, 1)])
 def test_a_pair_of_releases_is_private_together_and_the_first_code_is_unchanged(seed, min_count):
-    rows = small_table(seed)
-    first = fit(rows, "W", ["a", "b"], ["a", "b", "W"], min_count=min_count, tol=1e-4, codes=3)
-    second = fit_after(first, rows, "V", ["b"], ["a", "c", "V"], min_count=min_count, tol=1e-4, codes=3)
+    """With two codes, the first are no extreme points: were they, Y₂ would be private under any prior on their support."""
+    rows = small_table(seed, n=90)
+    first = fit(rows, "W", ["a", "b"], ["a", "b", "c", "W"], min_count=min_count, tol=1e-4, codes=2)
+    second = fit_after(first, rows, "V", ["b"], ["a", "V"], min_count=min_count, tol=1e-3, codes=3)
     assert second.disclosure.verify()["verified"]
-    assert second.recipe.use == ("a", "b", "W", "c", "V")
+    assert second.recipe.use == ("a", "b", "c", "W", "V")
     assert second.recipe.after.digest == first.digest
     assert second.key == first.key
     pairs, of_pair = channel(second), second.recipe.after.first

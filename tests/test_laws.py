@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from collections import Counter
 from fractions import Fraction as F
 from importlib.resources import files
 from itertools import product
@@ -14,11 +15,25 @@ import pytest
 import choral as ch
 from choral.errors import ChoralError, ColumnError, LawError, TooLargeError
 from choral.release import networks
+from choral.release.file import load_release
+from choral.release.fit import fit
 from choral.release.laws import IMAGINARY, KINDS, LawSource, law_for
 from choral.release.networks import Network, Node, from_bif, learned
 
 COUNTS = {("f", 0, True): 5, ("f", 1, False): 2, ("m", 0, False): 4, ("m", 1, True): 1, ("m", 2, True): 8}
 NAMES = ["sex", "grade", "ill"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def grammar():
+    """pgmpy builds its grammar anew for every file, which takes most of a second: here it is built once."""
+    from pgmpy.readwrite import BIFReader
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("get_variable_grammar", "get_probability_grammar"):
+            built = getattr(BIFReader, name)(object.__new__(BIFReader))
+            patch.setattr(BIFReader, name, lambda _, built=built: built)
+        yield
 
 
 def example(name, folder):
@@ -140,6 +155,14 @@ def test_hill_climbing_gives_a_collider_back_that_no_tree_can():
     counts = {cell: 50 * n for cell, n in exact_counts(law).items()}
     assert learned(counts, law.names, law.alphabets, "bic", F(0)).joint(law.names) == law
     assert learned(counts, law.names, law.alphabets, "tree", F(0)).joint(law.names) != law
+
+
+def test_a_tree_does_not_see_what_only_three_columns_say_together():
+    """As docs/laws.md says: an exclusive or of fair bits is disclosed whole under dirichlet, and not at all under a tree."""
+    counts = {(a ^ b, a, b): 1000 for a in (0, 1) for b in (0, 1)}
+    tree, smooth = (ch.disclose(law_for(law, counts, ["W", "a", "b"])[0]) for law in ("network", "dirichlet"))
+    assert tree.information == 0
+    assert smooth.information > 0.99
 
 
 def test_smoothing_does_not_depend_on_the_root_of_the_tree():
@@ -324,7 +347,7 @@ def test_text_that_looks_like_numbers_is_not_read_as_one_value(tmp_path):
     path.write_text("X,count\n007,1\n7,2\n7.0,5\n")
     joint, _ = law_for(str(path), {("007",): 1, ("7",): 1}, ["X"])
     assert dict(joint.items()) == {("007",): F(1, 8), ("7",): F(1, 4), ("7.0",): F(5, 8)}
-    with pytest.raises(LawError, match="lists 7 twice"):
+    with pytest.raises(LawError, match="X=7 in two ways"):
         law_for(str(path), {(7,): 1}, ["X"])
 
 
@@ -364,3 +387,48 @@ def test_a_value_that_is_not_missing_is_never_read_as_missing(tmp_path):
     path.write_text("X,count\n1,1\n,1\nwhat,1\n")
     with pytest.raises(LawError, match="has X=what, and the table has not"):
         law_for(str(path), {(1,): 1, (None,): 1}, ["X"])
+
+
+# ---- releases -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Records in the variables of the network "cancer", of another law than it has."""
+    return [
+        {"Smoker": smoker, "Pollution": pollution, "Cancer": (i % 7 == 0) ^ (smoker and i % 3 == 0)}
+        for i in range(60)
+        for smoker in (True, False)
+        for pollution in ("low", "high")[: 1 + (i % 4 == 0)]
+    ]
+
+
+@pytest.mark.parametrize("law", [*KINDS, "cancer.bif"])
+def test_a_release_records_its_law_and_verifies(law, rows, tmp_path):
+    path = str(example("cancer", tmp_path)) if law.endswith(".bif") else law
+    release = fit(rows, "Cancer", law=path)
+    assert release.disclosure.verify()["verified"]
+    release.save(tmp_path / "release.choral")
+    recorded = load_release(tmp_path / "release.choral").recipe.law
+    assert recorded["kind"] == {"network:bic": "network", "cancer.bif": "network file"}.get(law, law)
+    assert ("to come" in recorded["about"]) == (law != "frequencies")
+    joint = law_for(path, *counts_of(rows))[0]
+    for name in ("Smoker", "Pollution"):
+        assert release.disclosure.law.marginal(name) == joint.marginal(name)
+
+
+def counts_of(rows):
+    names = list(rows[0])
+    return Counter(tuple(row[name] for name in names) for row in rows), names
+
+
+def test_a_declared_law_speaks_of_bins_by_their_names_and_leaves_out_what_it_excludes(tmp_path):
+    table = {"W": [0, 1, 1, 0] * 8, "age": [30, 50, 30, 50] * 8, "sex": ["f", "f", "m", "m"] * 8}
+    law = tmp_path / "law.csv"
+    cells = [("≥ 40", "f", 1), ("< 40", "f", 0), ("< 40", "m", 1)]
+    law.write_text("age,sex,W,probability\n" + "".join(f"{age},{sex},{w},1/3\n" for age, sex, w in cells))
+    release = fit(table, "W", protect=["sex"], bins={"age": [40]}, law=str(law))
+    assert release.recipe.column("age").values == ("< 40", "≥ 40")
+    assert release.recipe.law["outside"] == 8
+    assert release.recipe.state_of({"age": 50, "sex": "m"}) == -1
+    assert release.disclosure.verify()["verified"]

@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import random
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ def by_sql(recipe, source):
     return [state for (state,) in table.connection.execute(recipe.select(table.sql)).fetchall()]
 
 
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(tables(), st.sampled_from(["value", "drop"]), st.integers(1, 6), st.booleans())
 def test_sql_and_python_agree_on_every_record(rows, missing, min_count, dense):
     try:
@@ -66,6 +67,16 @@ def test_bins_agree_with_bisection_at_and_beside_every_edge(edges, values):
     found = [code for (code,) in table.connection.execute(f"SELECT {column.code_sql()} FROM {table.sql}").fetchall()]
     expected = [len(edges) + 1 if v != v else int(np.searchsorted(edges, v, side="right")) for v in values]
     assert found == expected == [column.code_of(v) for v in values]
+
+
+def test_a_binned_column_takes_numbers_of_any_kind_and_not_a_number_is_missing():
+    rows = [{"W": i % 2, "x": i % 10} for i in range(40)]
+    recipe = pose_table(open_table(rows), "W", ["x"], ["x"], bins={"x": [3, 7]}).recipe
+    for values in ([0.0, 3.0, 6.9, 7.0, float("nan"), None], [Decimal("2.99"), Decimal("3.00"), Decimal(7), None]):
+        table = open_table(pa.table({"x": values}))
+        recipe.check(table.columns)
+        assert by_sql(recipe, table) == [recipe.state_of({"x": value}) for value in values]
+    assert recipe.state_of({"x": float("nan")}) == -1
 
 
 def test_the_same_table_in_every_format_gives_the_same_states(tmp_path):

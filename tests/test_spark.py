@@ -503,6 +503,10 @@ def test_folders_of_one_kind_are_tables(tmp_path):
     before = source.digest()
     (tmp_path / "b.csv").write_text("W,X\n1,9\n")
     assert open_table(tmp_path).digest() != before
+    for i in range(40):
+        (tmp_path / f"m{i}.csv").write_text(f"W,X\n1,{i}\n")
+    (tmp_path / "n.csv").write_text("W,X\n1,x\n")
+    assert open_table(tmp_path).columns == {"W": "BIGINT", "X": "VARCHAR"}
     (tmp_path / "c.csv").write_text("W,Y\n1,2\n")
     with pytest.raises(LawError, match="another header"):
         open_table(tmp_path)

@@ -18,7 +18,9 @@ _HOME = {
     "bsc": "choral.describe.channels",
     "bec": "choral.describe.channels",
     "examples": "choral.describe",
+    "MarkovChain": "choral.describe.markov",
     "pose": "choral.problem.pose",
+    "windows": "choral.problem.pose",
     "disclose": "choral.disclosure",
     "self_disclose": "choral.disclosure",
     "load": "choral.disclosure",
@@ -28,10 +30,16 @@ _HOME = {
     "capacity_curve": "choral.front",
     "extreme_points": "choral.front",
     "hypergraph": "choral.front",
+    "self_bounds": "choral.front",
+    "self_disclosure_curve": "choral.self_iid",
+    "entropy_rate": "choral.rates",
+    "entropy_rate_curve": "choral.rates",
     "sufficient_statistic": "choral.theory.sufficient",
     "tradeoff": "choral.large_n",
     "backbone": "choral.synergy",
     "decompose": "choral.synergy",
+    "fit": "choral.release.fit",
+    "load_release": "choral.release.file",
     "errors": "choral",
     "schemes": "choral",
 }
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
     from choral.describe.compact import Exchangeable as Exchangeable
     from choral.describe.compact import Sensors as Sensors
     from choral.describe.joint import Joint as Joint
+    from choral.describe.markov import MarkovChain as MarkovChain
     from choral.disclosure import Disclosure as Disclosure
     from choral.disclosure import disclose as disclose
     from choral.disclosure import load as load
@@ -56,8 +65,15 @@ if TYPE_CHECKING:
     from choral.front import extreme_points as extreme_points
     from choral.front import hypergraph as hypergraph
     from choral.front import plan as plan
+    from choral.front import self_bounds as self_bounds
     from choral.large_n import tradeoff as tradeoff
     from choral.problem.pose import pose as pose
+    from choral.problem.pose import windows as windows
+    from choral.rates import entropy_rate as entropy_rate
+    from choral.rates import entropy_rate_curve as entropy_rate_curve
+    from choral.release.file import load_release as load_release
+    from choral.release.fit import fit as fit
+    from choral.self_iid import self_disclosure_curve as self_disclosure_curve
     from choral.synergy import backbone as backbone
     from choral.synergy import decompose as decompose
     from choral.theory.sufficient import sufficient_statistic as sufficient_statistic

@@ -47,6 +47,7 @@ from choral.solvers.exact_optimum import constant_channel, exact_optimum
 from choral.solvers.fewer_codes import with_at_most
 from choral.solvers.peeling import improved
 from choral.solvers.sandwich import MOST_VALUES, Sandwich
+from choral.solvers.self_orbits import ExchangeableBits
 from choral.solvers.transport import Transport
 from choral.theory.bounds import Bounds, bounds_of, group_bound
 from choral.version import __version__
@@ -426,6 +427,9 @@ def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
     with limits.running() as clock:
         if clock.stopped():
             return certified(law, problem, _trivial(problem, "stopped before it began"))
+        bits = ExchangeableBits.of(problem) if limits.solver is None and problem.plain else None
+        if bits is not None:
+            return certified(law, problem, _fewer(problem, _by_orbits(problem, bits, clock), limits))
         small, inverses = reduced_problem(problem)
         form = form_of(small)
         chosen = plan(form, limits.solver) if problem.plain else plan_beyond(small, form, limits.solver)
@@ -465,6 +469,15 @@ def _run(problem: Problem, form: Form, chosen: Plan, clock: Clock) -> Solution:
     if not problem.plain:
         return Solution(channel, group_bound(problem), why)
     return Solution(improved(problem, channel, clock.stopped), group_bound(problem), why)
+
+
+def _by_orbits(problem: Problem, bits: ExchangeableBits, clock: Clock) -> Solution:
+    """Self-disclosure of exchangeable bits, through orbits of extreme points."""
+    clock.say(0.0, problem.information_of_states, f"{bits.n} exchangeable bits: orbits of extreme points")
+    try:
+        return bits.solve(group_bound(problem), clock.stopped)
+    except StoppedError:
+        return _trivial(problem, "orbits of extreme points, stopped")
 
 
 def _budgeted(problem: Problem, small: Problem, why: str, clock: Clock) -> Solution:
@@ -607,10 +620,10 @@ def check_output(path: Path, force: bool) -> None:
         raise FileInTheWayError(f"{path} exists.", "Choose another name, or say force=True (--force) to replace it.")
 
 
-def write_whole(path: Path, text: str, force: bool) -> None:
+def write_whole(path: Path, content: str | bytes, force: bool) -> None:
     """Write a file for its owner's eyes, atomically: afterwards it is whole, or as it was before."""
     with whole_file(path, force) as hidden:
-        hidden.write_text(text, encoding="utf-8")
+        hidden.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 @contextmanager

@@ -38,6 +38,22 @@ def bounds(
     return bounds_of(problem_of(law, reveal, protect, use, order))
 
 
+def self_bounds(
+    joint: Joint,
+    protect: str | Sequence[Group] | None = None,
+    use: Sequence[str] | None = None,
+    order: int = 1,
+) -> Bounds:
+    """The same for self-disclosure; `efficiency_at_most` is the self-disclosure bound, η̂ ≤ 1 - max H(X_j) / H(Xⁿ).
+
+    >>> import choral as ch
+    >>> b = ch.self_bounds(ch.examples.bernoulli(0.5, 4))
+    >>> b.upper_bound, b.efficiency_at_most
+    (3.0, 0.75)
+    """
+    return bounds_of(pose_self(joint, protect, use, order))
+
+
 @dataclass(frozen=True)
 class Outlook:
     """What the planner sees: the problem as posed, as reduced, and what it would do."""

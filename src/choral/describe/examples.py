@@ -8,6 +8,7 @@ from typing import Any
 
 from choral.describe.channels import bec, bsc
 from choral.describe.joint import Joint
+from choral.describe.markov import MarkovChain
 from choral.describe.numbers import nonnegative
 from choral.errors import LawError
 
@@ -70,6 +71,16 @@ def bernoulli(q: Any, n: int) -> Joint:
         raise LawError(f"n = {n} samples.", "Give at least one.")
     cells = {x: one ** sum(x) * (1 - one) ** (n - sum(x)) for x in product((0, 1), repeat=n)}
     return Joint.from_counts(cells, names=[f"X{i}" for i in range(1, n + 1)])
+
+
+def markov(transition: Any, n: int, initial: Any = None) -> Joint:
+    """Samples X1…Xn of a Markov chain with these rows, from `initial` or from its stationary law; no W.
+
+    >>> J = markov([[Fraction(9, 10), Fraction(1, 10)], [Fraction(1, 5), Fraction(4, 5)]], 3)
+    >>> J.probability(X2=0) == J.probability(X3=0) == Fraction(2, 3)
+    True
+    """
+    return MarkovChain.of(transition, initial).joint(n)
 
 
 def two_squares() -> Joint:

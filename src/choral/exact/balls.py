@@ -1,10 +1,42 @@
-"""The ends of a ball (a number that is known to within a radius) as exact fractions."""
+"""Balls (numbers that are known to within a radius): from fractions, of entropies, and their ends."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 import flint
+
+KNOWN = Fraction(1, 10**40)
+"""Numbers are known much better than this; so a true 1 is stated as 1."""
+
+
+def ball_of(number: Fraction) -> flint.arb:
+    """An exact number, at the precision of the context."""
+    return flint.arb(flint.fmpq(number.numerator, number.denominator))
+
+
+def entropy_ball(law: Iterable[Fraction]) -> flint.arb:
+    """Σ -x log₂ x over exact masses."""
+    total = flint.arb(0)
+    for mass in law:
+        if mass:
+            x = ball_of(mass)
+            total -= x * x.log()
+    return total / flint.arb(2).log()
+
+
+def float_below(ball: flint.arb) -> float:
+    """A float that is at most the number, up to 1e-40: one bit, known to within that, is 1."""
+    low = exact_lower(ball)
+    nearest = float(low)
+    return nearest if Fraction(nearest) <= low + KNOWN else math.nextafter(nearest, -math.inf)
+
+
+def float_above(ball: flint.arb) -> float:
+    """A float that is at least the number, up to 1e-40."""
+    return -float_below(-ball)
 
 
 def exact_lower(ball: flint.arb) -> Fraction:

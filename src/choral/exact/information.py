@@ -10,7 +10,9 @@ from fractions import Fraction
 
 import flint
 
-from choral.exact.balls import exact_lower, exact_upper
+from choral.exact.balls import KNOWN, exact_lower, exact_upper
+from choral.exact.balls import ball_of as _arb
+from choral.exact.balls import entropy_ball as _entropy
 from choral.exact.lines import lines_bound
 from choral.problem.budget import Budget
 from choral.problem.kernel import Problem
@@ -21,9 +23,6 @@ PRECISION = 256
 FIXED = 300
 """Bits of the fixed-point form of p(w, y)."""
 
-
-KNOWN = Fraction(1, 10**40)
-"""Numbers are known much better than this; so a true 1 is stated as 1."""
 MISSED = Fraction(1, 2 * 10**15)
 """What is added to a bound by extreme points, in bits: half a unit of the last decimal that is stated."""
 
@@ -171,19 +170,6 @@ def _allowed(budget: Budget | None) -> flint.arb:
 
 def _entropy_of_target(problem: Problem) -> flint.arb:
     return _entropy(Fraction(w, problem.total) for w in problem.target.marginal)
-
-
-def _entropy(law: Iterable[Fraction]) -> flint.arb:
-    total = flint.arb(0)
-    for mass in law:
-        if mass:
-            x = _arb(mass)
-            total -= x * x.log()
-    return total / flint.arb(2).log()
-
-
-def _arb(number: Fraction) -> flint.arb:
-    return flint.arb(flint.fmpq(number.numerator, number.denominator))
 
 
 def _decimal(number: Fraction, up: bool) -> str:

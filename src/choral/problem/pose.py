@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from choral.describe.joint import Cell, Joint
+from choral.describe.joint import Cell, Joint, split_names
 from choral.errors import ColumnError, ProblemError, did_you_mean
 from choral.problem.kernel import Index, Problem, Variable
 
@@ -75,6 +75,18 @@ def pose_self(
                 "Nothing could be said then; protect smaller groups.",
             )
     return _problem(joint, used, groups, tuple(used))
+
+
+def windows(names: str | Sequence[str], k: int) -> list[tuple[str, ...]]:
+    """Every k successive columns as a group, for `protect`: Y is then independent of (X_i, …, X_{i+k-1}) for every i.
+
+    >>> windows(["X1", "X2", "X3"], 2)
+    [('X1', 'X2'), ('X2', 'X3')]
+    """
+    columns = split_names(names)
+    if isinstance(k, bool) or not hasattr(k, "__index__") or not 1 <= k <= len(columns):
+        raise ProblemError(f"Windows of k = {k!r} among {len(columns)} columns.", "Give 1 ≤ k ≤ the number of columns.")
+    return [tuple(columns[i : i + index(k)]) for i in range(len(columns) - index(k) + 1)]
 
 
 def _target(joint: Joint, reveal: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -82,7 +82,8 @@ class VertexBound:
     (The bracket is concave in t, so its minimum over S is at an extreme point.) `multipliers[s]` is π_s. `tight`
     are the posteriors among which the minimum is attained; whoever checks the bound enumerates all of them again.
     Columns listed in `exchangeable` may be permuted without changing the problem or π; it is enough then to
-    enumerate the extreme points of the problem on orbits.
+    enumerate the extreme points of the problem on orbits or, where all that is used is revealed (so that the target
+    moves with the permutation), one extreme point per orbit.
     """
 
     multipliers: tuple[Fraction, ...]

@@ -20,7 +20,7 @@ from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_m
 from choral.exact import certificate
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.recipe import kind_of_type
-from choral.release.table import identifier, open_table, reading, text_literal
+from choral.release.table import Source, identifier, opened, reading, text_literal
 
 VERSION = 1
 PRECISION = 3
@@ -141,7 +141,26 @@ def decode(card: Card, codes: Any, output: str | os.PathLike[str], *, force: boo
     check_output(target, force)
     if target.suffix.lower() not in (".csv", ".parquet"):
         raise ReleaseFileError(f"{target} is neither .csv nor .parquet.", "Choose one of these endings.")
-    values, table = card.values, open_table(codes)
+    values = card.values
+    with opened(codes) as table:
+        rows, items = _checked_codes(card, table), [identifier(name) for name in table.columns]
+        for v, value in enumerate(values):
+            posterior = ", ".join(repr(row[v]) for row in card.p_w_given_y)
+            name = _event(card.document["reveal"], value)
+            if name in table.columns:
+                raise ColumnError(f"{table.name} has a column '{name}' already.", "Rename it, or give the codes alone.")
+            items.append(
+                f"list_extract(CAST('[{posterior}]' AS DOUBLE[]), {identifier(CODE)} + 1) AS {identifier(name)}"
+            )
+        kind = "FORMAT csv, HEADER" if target.suffix.lower() == ".csv" else "FORMAT parquet"
+        select = f"SELECT {', '.join(items)} FROM {table.sql}"
+        with whole_file(target, force) as hidden, reading(table.name):
+            table.connection.execute(f"COPY ({select}) TO {text_literal(str(hidden))} ({kind})")
+    return rows
+
+
+def _checked_codes(card: Card, table: Source) -> int:
+    """The number of rows; raises unless each has a code of this card."""
     if CODE not in table.columns:
         raise ColumnError(f"{table.name} has no column '{CODE}'.", did_you_mean(CODE, table.columns))
     if kind_of_type(table.columns[CODE]) != "int":
@@ -157,18 +176,6 @@ def decode(card: Card, codes: Any, output: str | os.PathLike[str], *, force: boo
         raise ColumnError(
             f"{strange} rows of {table.name} have no code from 0 to {largest}.",
             "Give the codes of this card's release.",
-        )
-    items = [identifier(name) for name in table.columns]
-    for v, value in enumerate(values):
-        posterior = ", ".join(repr(row[v]) for row in card.p_w_given_y)
-        name = _event(card.document["reveal"], value)
-        if name in table.columns:
-            raise ColumnError(f"{table.name} has a column '{name}' already.", "Rename it, or give the codes alone.")
-        items.append(f"list_extract(CAST('[{posterior}]' AS DOUBLE[]), {column} + 1) AS {identifier(name)}")
-    kind = "FORMAT csv, HEADER" if target.suffix.lower() == ".csv" else "FORMAT parquet"
-    with whole_file(target, force) as hidden, reading(str(target)):
-        table.connection.execute(
-            f"COPY (SELECT {', '.join(items)} FROM {table.sql}) TO {text_literal(str(hidden))} ({kind})"
         )
     return int(rows)
 

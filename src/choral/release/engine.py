@@ -28,7 +28,7 @@ from choral.release.file import Release
 from choral.release.ledger import SHOWN, Conflict, Entry, Use, open_ledger
 from choral.release.recipe import Recipe
 from choral.release.sampler import UNSEEN, PairSampler, Sampler, States, Words, codes_of
-from choral.release.table import Source, identifier, open_table, parts_of, reading
+from choral.release.table import Source, identifier, open_table, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,7 +132,7 @@ class _Run:
         self.release, self.source, self.id = release, source, id
         self.target, self.force, self.book, self.progress = target, force, book, progress
         self.kind = None if id is None else kind_of_id(source, id)
-        self.before = fingerprint(source)
+        self.before = source.fingerprint()
         self.rows = source.rows()
         self.digest = source.digest()
         self.drawing = Drawing.of(release, self.digest if id is None else None)
@@ -148,7 +148,7 @@ class _Run:
                 with full_disk_in_words(self.target):
                     self._stream(hidden, entry)
                 self._check_unseen()
-                if self.done != self.rows or fingerprint(self.source) != self.before:
+                if self.done != self.rows or self.source.fingerprint() != self.before:
                     raise LawError(f"{self.source.name} changed while it was read.", "Run again when it is at rest.")
                 conflict = entry.settle()
                 if conflict is not None:
@@ -300,14 +300,6 @@ def _writer(path: Path, ending: str, schema: pa.Schema) -> Any:
     from pyarrow import parquet
 
     return parquet.ParquetWriter(str(path), schema, use_dictionary=[CODE], compression="snappy")
-
-
-def fingerprint(source: Source) -> tuple[int, ...]:
-    """What changes when somebody writes to a file of the table."""
-    if source.path is None:
-        return ()
-    now = [part.stat() for part in parts_of(source.path)]
-    return tuple(number for part in now for number in (part.st_ino, part.st_size, part.st_mtime_ns))
 
 
 @contextmanager

@@ -80,8 +80,11 @@ class Release:
 
 def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release:
     """The release in a file, every claim verified first, with its key if that is in the file or in `key_path`."""
-    refuse_format(path, CARD_FORMAT, "the public card of a release", "Give the release file itself (release.choral).")
-    refuse_format(path, KEY_FORMAT, "the key of a release", "Give the release file itself (release.choral).")
+    mistaken = {CARD_FORMAT: "the public card of a release", KEY_FORMAT: "the key of a release"}.get(
+        format_of(path) or ""
+    )
+    if mistaken:
+        raise ReleaseFileError(f"{path} is {mistaken}.", "Give the release file itself (release.choral).")
     disclosure = load(path)
     if "recipe" not in disclosure.document:
         raise ReleaseFileError(
@@ -101,13 +104,6 @@ def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] 
     if release.key is not None and len(release.key) != KEY_BYTES:
         raise ReleaseFileError(f"The key of {path} has {len(release.key)} bytes.", f"A key has {KEY_BYTES}.")
     return release
-
-
-def refuse_format(path: str | os.PathLike[str], refused: str, what: str, remedy: str) -> None:
-    """Raise `ReleaseFileError` if a file is of a format that somebody may take for the one that is needed."""
-    found = format_of(path)
-    if found == refused:
-        raise ReleaseFileError(f"{path} is {what}.", remedy)
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:

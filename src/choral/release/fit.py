@@ -21,7 +21,7 @@ from choral.release.file import KEY_BYTES, Release
 from choral.release.laws import law_for
 from choral.release.recipe import MISSING, UNSEEN, Column, Recipe
 from choral.release.states import merge_rare, with_states
-from choral.release.table import Source, open_table
+from choral.release.table import Source, opened
 
 MIN_COUNT = 5
 """Combinations of used values that occur less often than this are merged, unless told."""
@@ -91,10 +91,10 @@ def fit(
     >>> release.recipe.state_of({"a": 1, "b": 0}), round(release.disclosure.information, 6)
     (2, 1.0)
     """
-    table = source if isinstance(source, Source) else open_table(source)
-    posed = pose_table(
-        table, reveal, protect, use, order, bins=bins, missing=missing, min_count=min_count, law=law, unseen=unseen
-    )
+    with opened(source) as table:
+        posed = pose_table(
+            table, reveal, protect, use, order, bins=bins, missing=missing, min_count=min_count, law=law, unseen=unseen
+        )
     others = [with_states(_other_law(other, posed.recipe), posed.recipe) for other in also]
     given = {"leakage": leakage, "ratio": ratio, "also": others}
     extra: dict[str, Any] = {name: value for name, value in given.items() if value}
@@ -130,6 +130,7 @@ def pose_table(
 ) -> Posed:
     """The law of a table with its states. Given an `earlier` release, its columns, groups and states are refined."""
     _check_rules(missing, unseen, min_count)
+    digest = table.digest()
     asked = asked_of(table, reveal, protect, use, order)
     known: dict[str, Column] = {}
     if earlier is not None:
@@ -140,6 +141,8 @@ def pose_table(
     where = complete(table, asked.needed, missing)
     columns = alphabets(table, asked, bins, known, where)
     counts = count(table, columns, where)
+    if table.digest() != digest:
+        raise LawError(f"{table.name} changed while it was read.", "Fit again when it is at rest.")
     joint, origin = law_for(law, counts, [c.name for c in columns], [c.values for c in columns])
     columns = _with_alphabets(columns, joint)
     used = _used_counts(counts, columns, joint, asked.use)
@@ -160,7 +163,7 @@ def pose_table(
         unseen=unseen,
         min_count=min_count,
         law=origin.to_document(),
-        table_digest=table.digest(),
+        table_digest=digest,
         table_rows=sum(counts.values()),
     )
     return Posed(with_states(joint, recipe), recipe)
@@ -213,13 +216,13 @@ def _used_counts(counts: Counts, columns: Sequence[Column], joint: Joint, use: S
 
 def _other_law(source: Any, recipe: Recipe) -> Joint:
     """The frequencies of another table, in the alphabets of the recipe."""
-    table = source if isinstance(source, Source) else open_table(source, recipe.types)
     names = [column.name for column in recipe.columns]
-    for name in names:
-        if name not in table.columns:
-            raise ColumnError(f"{table.name} has no column '{name}'.", "It needs the columns of the first table.")
-    recipe.check(table.columns, table.name)
-    counts = count(table, recipe.columns, complete(table, names, recipe.missing))
+    with opened(source, recipe.types) as table:
+        for name in names:
+            if name not in table.columns:
+                raise ColumnError(f"{table.name} has no column '{name}'.", "It needs the columns of the first table.")
+        recipe.check(table.columns, table.name)
+        counts = count(table, recipe.columns, complete(table, names, recipe.missing))
     joint = Joint.from_counts(counts, names, [column.values for column in recipe.columns])
     new = sum(cell not in recipe.state_of_combination for cell in joint.weights(recipe.use))
     if new:

@@ -146,12 +146,8 @@ def network(
 def network_file(path: Path, names: Sequence[str], alphabets: Alphabets) -> tuple[Joint, LawSource]:
     """The law of these columns in a .bif file; its states are the table's values that are written the same."""
     read = networks.from_bif(path)
-    joint = read.joint(names)
-    values = [
-        _matched(a, states, name, path) for a, states, name in zip(alphabets, joint.alphabets, names, strict=True)
-    ]
     about = f"records to come, if the network in {path.name} is right"
-    return Joint(joint.names, values, joint.cells), LawSource("network file", _file(path), about)
+    return _in_values_of_table(read.joint(names), alphabets, path), LawSource("network file", _file(path), about)
 
 
 def declared(path: Path, names: Sequence[str], alphabets: Alphabets) -> tuple[Joint, LawSource]:
@@ -187,9 +183,8 @@ def declared(path: Path, names: Sequence[str], alphabets: Alphabets) -> tuple[Jo
             "They must sum to one exactly: write fractions such as 1/3, or name the column 'count'.",
         )
     whole = Joint.from_counts(listed, keys).marginal(names)
-    values = [_matched(a, found, name, path) for a, found, name in zip(alphabets, whole.alphabets, names, strict=True)]
     about = f"records to come, if the law declared in {path.name} is right"
-    return Joint(names, values, whole.cells), LawSource("declared", _file(path), about)
+    return _in_values_of_table(whole, alphabets, path), LawSource("declared", _file(path), about)
 
 
 def _records(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
@@ -221,6 +216,20 @@ def _records(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
             f"The records of {path} do not all have the same columns, once each.", f"The first has {header}."
         )
     return header, rows
+
+
+def _in_values_of_table(law: Joint, alphabets: Alphabets, path: Path) -> Joint:
+    """The law of a file in the values of the table, in their order; values that the table lacks come last."""
+    columns = zip(alphabets, law.alphabets, law.names, strict=True)
+    meant = [_matched(alphabet, found, name, path) for alphabet, found, name in columns]
+    cells = {tuple(values[i] for values, i in zip(meant, cell, strict=True)): n for cell, n in law.cells.items()}
+    for values, name in zip(meant, law.names, strict=True):
+        twice = [value for value in values if values.count(value) > 1]
+        if twice:
+            raise LawError(f"{path} writes {name}={twice[0]} in two ways.", "Write each value in one.")
+    return Joint.from_counts(
+        cells, law.names, [list(dict.fromkeys([*a, *values])) for a, values in zip(alphabets, meant, strict=True)]
+    )
 
 
 def _matched(alphabet: Iterable[Hashable], found: Sequence[Hashable], name: str, path: Path) -> list[Hashable]:

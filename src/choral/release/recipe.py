@@ -103,7 +103,10 @@ class Column:
         return self._position.get(value, -1)
 
     def value_sql(self) -> str:
-        """SQL of the value, NULL where it is missing."""
+        """SQL of the value, NULL where it is missing; a binned column may hold numbers of any kind."""
+        if self.edges is not None:
+            number = number_sql(self.name, self.kind)
+            return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
         return canonical_sql(self.name, self.kind)
 
     def code_sql(self) -> str:
@@ -165,7 +168,7 @@ def literal(value: Any) -> str:
         return text_literal(value)
     if kind in ("date", "datetime"):
         return f"{'DATE' if kind == 'date' else 'TIMESTAMP'} '{value.isoformat()}'"
-    return f"({value})"
+    return f"({value:f})" if kind == "decimal" else f"({value})"
 
 
 def labels(edges: Sequence[float]) -> list[str]:

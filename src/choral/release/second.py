@@ -29,7 +29,7 @@ from choral.release.bins import Bins
 from choral.release.file import Release
 from choral.release.fit import MIN_COUNT, SALT_BYTES, Posed, pose_table
 from choral.release.recipe import After
-from choral.release.table import Source, open_table
+from choral.release.table import Source, opened
 from choral.theory.bounds import group_bound
 
 
@@ -56,21 +56,21 @@ def fit_after(
     of the earlier release's columns, its rule for missing and unseen values, and its key are kept. Raises `ProblemError`
     where no second release can be safe: another table, or a group that the earlier code tells about.
     """
-    table = source if isinstance(source, Source) else open_table(source)
-    _check_earlier(earlier, table)
     recipe = earlier.recipe
-    posed = pose_table(
-        table,
-        reveal,
-        protect,
-        use,
-        order,
-        bins=bins,
-        missing=recipe.missing,
-        min_count=min_count,
-        unseen=recipe.unseen,
-        earlier=earlier,
-    )
+    with opened(source) as table:
+        _check_earlier(earlier, table)
+        posed = pose_table(
+            table,
+            reveal,
+            protect,
+            use,
+            order,
+            bins=bins,
+            missing=recipe.missing,
+            min_count=min_count,
+            unseen=recipe.unseen,
+            earlier=earlier,
+        )
     problem = posed.problem
     before = _earlier_rows(earlier, posed)
     _check_private(problem, before)

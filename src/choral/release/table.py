@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from choral.errors import ColumnError, LawError, did_you_mean
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DELIMITERS = ",;\t|"
 READERS = {".csv": "read_csv", ".parquet": "read_parquet"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
-CSV_TYPES = ("BOOLEAN", "BIGINT", "DOUBLE", "DATE", "VARCHAR")
+CSV_TYPES = ("BIGINT", "DOUBLE", "DATE", "VARCHAR")
 FRAME = "choral_frame"
 DATABASE = "choral_source"
 ROWS_AT_ONCE = 1 << 16
@@ -79,6 +79,13 @@ class Source:
                 whole.update("".join(batch.column(0).to_pylist()).encode())
         return whole.hexdigest()
 
+    def fingerprint(self) -> tuple[int, ...]:
+        """What changes when somebody writes to a file of the table."""
+        if self.path is None:
+            return ()
+        now = [part.stat() for part in parts_of(self.path)]
+        return tuple(number for part in now for number in (part.st_ino, part.st_size, part.st_mtime_ns))
+
     def require(self, names: list[str], where: str) -> None:
         """Raise unless each of these is a column, spelled as it stands in the table."""
         for name in names:
@@ -97,7 +104,7 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
     >>> open_table({"W": [0, 1, 1], "X": ["a", "a", None]}).columns
     {'W': 'BIGINT', 'X': 'VARCHAR'}
     """
-    connection = _duckdb().connect(":memory:")
+    connection = connect()
     try:
         if isinstance(source, str | os.PathLike):
             return _opened_file(connection, os.fspath(source), types or {})
@@ -105,6 +112,13 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
     except BaseException:
         connection.close()
         raise
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A DuckDB in memory."""
+    connection = _duckdb().connect(":memory:")
+    connection.execute("SET enable_progress_bar = false")  # it would write to standard output, where --json goes
+    return cast("duckdb.DuckDBPyConnection", connection)
 
 
 def parts_of(path: Path) -> list[Path]:
@@ -118,6 +132,19 @@ def parts_of(path: Path) -> list[Path]:
             f"{path} is a folder, and not of files of one kind: .csv, .parquet, .jsonl or .json.", "Name a file in it."
         )
     return parts
+
+
+@contextmanager
+def opened(source: Any, types: Mapping[str, str] | None = None) -> Iterator[Source]:
+    """A table for the time of a `with`; one that is open already stays open."""
+    if isinstance(source, Source):
+        yield source
+        return
+    table = open_table(source, types)
+    try:
+        yield table
+    finally:
+        table.connection.close()
 
 
 @contextmanager
@@ -178,7 +205,8 @@ def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, types: Mappin
     literal = f"[{listed}]"
     if reader == "read_csv":
         return _checked(_opened_csv(connection, path, literal, types))
-    sql = f"read_json({literal}, sample_size = -1)" if reader == "read_json" else f"read_parquet({literal})"
+    whole = f"sample_size = -1, maximum_sample_files = {len(names)}"
+    sql = f"read_json({literal}, {whole})" if reader == "read_json" else f"read_parquet({literal})"
     return _checked(Source(connection, sql, columns_of(connection, sql, place), place, path))
 
 
@@ -199,7 +227,8 @@ def _opened_csv(connection: duckdb.DuckDBPyConnection, path: Path, literal: str,
     if len(found) < len(header):
         candidates = ", ".join(map(text_literal, CSV_TYPES))
         names = ", ".join(map(text_literal, header))
-        detecting = f"read_csv({dialect}, names = [{names}], sample_size = -1, auto_type_candidates = [{candidates}])"
+        whole = "sample_size = -1, files_to_sniff = -1"
+        detecting = f"read_csv({dialect}, names = [{names}], {whole}, auto_type_candidates = [{candidates}])"
         try:
             detected = columns_of(connection, detecting, str(path))
         except LawError:
@@ -267,7 +296,8 @@ def _arrow(frame: Any) -> Any:
             found = nw.from_native(frame)
             lazy = isinstance(found, nw.LazyFrame)
             check_names(list(found.collect_schema().names()), f"the {kind}")
-            table = found.collect("pyarrow").to_native() if lazy else found.to_arrow()
+            whole = found.collect() if lazy else found
+            table = pa.table({name: whole[name].to_arrow() for name in whole.columns})  # without the index of pandas
     except pa.ArrowException as error:
         raise LawError(
             f"A column of the {kind} mixes types: {error}.", "Give every column values of one type."
@@ -330,4 +360,6 @@ def _plain_words(name: str, message: str) -> tuple[str, str]:
             "Give the column values of the type that it had before, or fit again.",
         )
     first = message.strip().splitlines()[0].rstrip(".")
+    if "Could not write" in message or "No space left" in message:
+        return f"A file cannot be written: {first}.", "Check the folder and free space."
     return f"{name} cannot be read: {first}.", "Check that it is whole, and of the kind that its name says."

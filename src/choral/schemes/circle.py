@@ -13,7 +13,7 @@ another law than the declared one, Q can be found from the frequencies of Y (`at
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from choral.errors import ColumnError, LawError
+from choral.schemes.decoding import FloatLaw, sample_laws, sum_in_floats, sum_posterior
 from choral.schemes.draws import secret_numbers
-from choral.schemes.law import DeclaredLaw, Whole, whole_number
+from choral.schemes.law import DeclaredLaw, Marginal, Whole, whole_number
 from choral.schemes.masked import MaskedScheme
 
 
@@ -82,7 +83,7 @@ class Rotation(MaskedScheme):
     ) -> dict[tuple[Any, ...], Fraction]:
         """P(the samples at positions `which` | Y = code, and the samples in `known`), exactly. Positions are from 0.
 
-        It is a sum over the b turns, not over sequences: given Q the samples are independent, and each is read off the
+        It is a sum over arcs of Q, not over sequences: given Q the samples are independent, and each is read off the
         arcs that meet its cell. Of one sample, with nothing else known, it is the prior.
 
         >>> scheme = Rotation(DeclaredLaw.bernoulli(Fraction(3, 10), "a coin"), b=10)
@@ -98,27 +99,63 @@ class Rotation(MaskedScheme):
             if isinstance(i, bool) or not isinstance(i, int) or not 0 <= i < len(code):
                 raise ColumnError(f"There is no sample at position {i!r}.", f"Positions are 0 to {len(code) - 1}.")
         given = {i: self._value(i, value) for i, value in (known or {}).items()}
-        weights = [
-            math.prod((self._arcs[marginals[i]][x].get((code[i] - q) % self.b, Fraction(0)) for i, x in given.items()))
-            for q in range(self.b)
-        ]
-        total = sum(weights)
+        places = list(dict.fromkeys([*asked, *given]))
+        answer = dict.fromkeys(product(*(range(len(marginals[i].values)) for i in asked)), Fraction(0))
+        for length, laws in sample_laws([marginals[i] for i in places], [code[i] for i in places], self.b):
+            law = dict(zip(places, laws, strict=True))
+            weight = math.prod((law[i].get(x, Fraction(0)) for i, x in given.items()), start=Fraction(length))
+            if not weight:
+                continue
+            shown = [{given[i]: Fraction(1)} if i in given else law[i] for i in asked]
+            for x in product(*shown):
+                answer[x] += math.prod((p[v] for p, v in zip(shown, x, strict=True)), start=weight)
+        total = sum(answer.values())
         if not total:
             raise LawError("The known samples cannot have given this code.", "Check their positions and values.")
-        answer: dict[tuple[Any, ...], Fraction] = {}
-        for x in product(*(range(len(marginals[i].values)) for i in asked)):
-            if any(given.get(i, v) != v for i, v in zip(asked, x, strict=True)):
-                mass = Fraction(0)
-            else:
-                mass = Fraction(0)
-                for q, weight in enumerate(weights):
-                    share = Fraction(weight)
-                    for i, v in zip(asked, x, strict=True):
-                        if i not in given:
-                            share *= self._arcs[marginals[i]][v].get((code[i] - q) % self.b, Fraction(0)) * self.b
-                    mass += share
-            answer[tuple(marginals[i].values[v] for i, v in zip(asked, x, strict=True))] = mass / total
-        return answer
+        return {
+            tuple(marginals[i].values[v] for i, v in zip(asked, x, strict=True)): mass / total
+            for x, mass in answer.items()
+        }
+
+    def histogram_posterior(self, code: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
+        """P(counts of the values | Y = code), exactly; counts are in the order of `values`.
+
+        >>> scheme = Rotation(DeclaredLaw.bernoulli(Fraction(3, 10), "a coin"), b=10)
+        >>> {counts: str(p) for counts, p in scheme.histogram_posterior([4, 4, 9]).items()}
+        {(1, 2): '3/10', (2, 1): '3/10', (3, 0): '2/5'}
+        """
+        base = len(code) + 1
+        digit = {value: base**i for i, value in enumerate(self.values)}
+        found = sum_posterior(*self._decoded(code), self.b, digit.__getitem__)
+        return dict(sorted((_digits(v, base, len(digit)), p) for v, p in found.items()))
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """All values that samples can have, in the order of the marginals."""
+        return tuple(dict.fromkeys(value for marginal in self.law.distinct for value in marginal.values))
+
+    def sum_posterior(self, code: Sequence[int], f: Callable[[Any], int]) -> dict[int, Fraction]:
+        """P(Σ f(X_i) = v | Y = code), exactly, for a statistic f with whole values.
+
+        >>> scheme = Rotation(DeclaredLaw({"no": 0.75, "yes": 0.25}, "made up"), b=4)
+        >>> {v: str(p) for v, p in scheme.sum_posterior([0, 0, 1, 2], ["no", "yes"].index).items()}
+        {0: '1/4', 1: '1/2', 2: '1/4'}
+        """
+        return sum_posterior(*self._decoded(code), self.b, f)
+
+    def sum_in_floats(self, code: Any, f: Callable[[Any], int]) -> FloatLaw:
+        """The same in floats for any number of samples, with a bound on the error of each probability.
+
+        >>> scheme = Rotation(DeclaredLaw.bernoulli(Fraction(3, 10), "a coin"), b=3)
+        >>> law = scheme.sum_in_floats([0, 1] * 5000, int)
+        >>> len(law.probabilities), law.error < 1e-12, round(law.mean, 6)
+        (5001, True, 3000.0)
+        """
+        return sum_in_floats(*self._decoded(code), self.b, f)
+
+    def _decoded(self, code: Any) -> tuple[tuple[Marginal, ...], list[int]]:
+        listed = code.tolist() if isinstance(code, np.ndarray) else list(code)
+        return self.law.sized(len(listed)), [self._code(y, i) for i, y in enumerate(listed)]
 
     def secret_posterior(self, code: Any, truth: DeclaredLaw) -> npt.NDArray[np.float64]:
         """P(Q = q | Y = code) for each q when the data follow `truth`: what an adversary who knows the truth computes.
@@ -161,6 +198,14 @@ class Rotation(MaskedScheme):
         if value not in values:
             raise ColumnError(f"{value!r} is no value of the sample at position {i}.", f"Known: {values}.")
         return values.index(value)
+
+
+def _digits(number: int, base: int, count: int) -> tuple[int, ...]:
+    found = []
+    for _ in range(count):
+        number, digit = divmod(number, base)
+        found.append(digit)
+    return tuple(found)
 
 
 def best_cells(law: DeclaredLaw, n: int | None = None, most: int = 16) -> Rotation:

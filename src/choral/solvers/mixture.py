@@ -46,15 +46,34 @@ def entropies(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) ->
 
 def best_mixture(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) -> Mixture:
     """The weights that minimise H(W|Y) over mixtures of these posteriors that give the prior."""
-    lp = _Master.build(problem, posteriors)
+    prior = [problem.prior_of(s) for s in range(problem.size)]
+    return best_weights(prior, posteriors, entropies(problem, posteriors))
+
+
+def best_weights(
+    prior: Sequence[Fraction],
+    posteriors: Sequence[Mapping[int, Fraction]],
+    cost: Floats,
+    free: list[int] | None = None,
+    patient: bool = True,
+) -> Mixture:
+    """The weights of least cost over mixtures of these posteriors that give the prior.
+
+    `free` lists states whose masses, with the sum, determine every posterior, where that is known; found otherwise.
+    Raises `SolverError` when the prior is no mixture of them; unless `patient`, as soon as floats find none.
+    """
+    free = _free_coordinates(posteriors, len(prior)) if free is None else free
+    lp = _Master.build(prior, posteriors, cost, free)
     basis = lp.basis_from_highs()
     weights = lp.weights_on(basis) if basis is not None else None
     if basis is None or weights is None:
+        if not patient:
+            raise _no_mixture()
         basis = lp.feasible_basis()
     basis = lp.improved(basis)
     weights = lp.weights_on(basis)
     if weights is None or any(k >= len(posteriors) and u for k, u in zip(basis, weights, strict=True)):
-        raise SolverError("The prior is no mixture of the given posteriors.", "This is a defect; please report it.")
+        raise _no_mixture()
     return Mixture(
         {k: Fraction(int(u.p), int(u.q)) for k, u in zip(basis, weights, strict=True) if u},
         lp.multipliers(basis),
@@ -76,9 +95,9 @@ class _Master:
     prior: tuple[Fraction, ...]
 
     @classmethod
-    def build(cls, problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) -> _Master:
-        free = _free_coordinates(posteriors, problem.size)
-        prior = tuple(problem.prior_of(s) for s in range(problem.size))
+    def build(
+        cls, prior: Sequence[Fraction], posteriors: Sequence[Mapping[int, Fraction]], cost: Floats, free: list[int]
+    ) -> _Master:
         zero, one = flint.fmpq(0), flint.fmpq(1)
         columns = []
         for t in posteriors:
@@ -89,8 +108,8 @@ class _Master:
         rows = len(free) + 1
         dense = np.array([[_float(x) for x in column] for column in columns]).T.reshape(rows, len(columns))
         columns += [[one if i == k else zero for i in range(rows)] for k in range(rows)]
-        cost = np.concatenate([entropies(problem, posteriors), np.full(rows, ARTIFICIAL_COST)])
-        return cls(free, columns, [one] * rows, cost, np.hstack([dense, np.eye(rows)]), prior)
+        full = np.concatenate([cost, np.full(rows, ARTIFICIAL_COST)])
+        return cls(free, columns, [one] * rows, full, np.hstack([dense, np.eye(rows)]), tuple(prior))
 
     def basis_from_highs(self) -> list[int] | None:
         """The basic columns of HiGHS' solution, or None when it has no full basis to offer."""
@@ -145,12 +164,15 @@ class _Master:
             if not any(x[i, 0] for i in held):
                 return basis
             price = [sum((inverse[i, k] for i in held), flint.fmpq(0)) for k in range(rows)]
-            entering = next(
+            improving = (
                 k
                 for k in range(real)
                 if k not in basis
                 and sum((a * b for a, b in zip(price, self.columns[k], strict=True)), flint.fmpq(0)) > 0
             )
+            entering = next(improving, None)
+            if entering is None:
+                raise _no_mixture()
             d = inverse * flint.fmpq_mat(rows, 1, self.columns[entering])
             leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(rows) if d[i, 0] > 0)[2]
             basis[leaving] = entering
@@ -191,6 +213,10 @@ class _Master:
         for s, dual in zip(self.free, duals[:-1], strict=True):
             pi[s] += Fraction(dual) / self.prior[s]
         return tuple(pi)
+
+
+def _no_mixture() -> SolverError:
+    return SolverError("The prior is no mixture of the given posteriors.", "This is a defect; please report it.")
 
 
 def _float(x: flint.fmpq) -> float:

@@ -30,6 +30,11 @@ class Bounds:
     residual_at_most: float
     residual_at_most_by_sizes: float
 
+    @property
+    def efficiency_at_most(self) -> float:
+        """upper_bound / H(W); in self-disclosure 1 - max H(X_j) / H(Xⁿ) (lemma:self-disclosure_bound)."""
+        return self.upper_bound / self.entropy if self.entropy else 0.0
+
     def rows(self) -> list[tuple[str, str]]:
         """Every quantity with the words for it."""
         return [

@@ -20,7 +20,7 @@ from choral.release.recipe import NUMERIC, kind_of_type
 from choral.release.second import fit_after
 from choral.release.spark.frames import SparkTable, spark_table
 from choral.release.spark.session import in_plain_words, started
-from choral.release.table import FRAME, Source
+from choral.release.table import FRAME, Source, connect
 
 COUNT = "choral count"
 MISSING, STRANGE = -1, -2
@@ -97,16 +97,15 @@ def _counted(table: SparkTable, needed: Sequence[str], edges: Mapping[str, Any])
 
 
 def _weighted(table: SparkTable, names: Sequence[str], columns: Sequence[Any]) -> Source:
-    import duckdb
     import pyarrow as pa
 
     counts = pa.table(list(columns), names=[*(f"c{i}" for i in range(len(names))), COUNT])
-    connection = duckdb.connect(":memory:")
+    connection = connect()
     connection.register(FRAME, counts)
     types = {name: table.columns[name] for name in names}
     sql = table.typed_sql(names, FRAME, COUNT)
     source = Source(connection, sql, types, table.name, weight=COUNT, known_digest=table.digest())
-    table.check_rows(source.rows())
+    table.check_read(source.rows())
     return source
 
 

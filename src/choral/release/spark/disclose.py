@@ -35,7 +35,6 @@ from choral.release.engine import (
     Drawing,
     Progress,
     Told,
-    fingerprint,
     full_disk_in_words,
     hidden_file,
     kind_of_id,
@@ -46,7 +45,7 @@ from choral.release.ledger import Conflict, Entry, Tagger, Use, open_ledger
 from choral.release.recipe import kind_of_type
 from choral.release.spark.frames import SparkTable, spark_table
 from choral.release.spark.session import heard_by_driver, in_plain_words, started
-from choral.release.table import reading
+from choral.release.table import connect, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,7 +113,6 @@ class Draw:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Batches of identifier, code (missing where a row is left out) and tags."""
-        import duckdb
         import pyarrow as pa
 
         first = next(batches, None)
@@ -125,7 +123,8 @@ class Draw:
             yield first
             yield from batches
 
-        with closing(duckdb.connect(":memory:", config={"threads": 1})) as connection, heard_by_driver():
+        with closing(connect()) as connection, heard_by_driver():
+            connection.execute("SET threads = 1")
             connection.register(RAW, pa.RecordBatchReader.from_batches(first.schema, all_batches()))
             with reading(self.name):
                 found = connection.sql(self.query).to_arrow_reader(ROWS_AT_ONCE)
@@ -177,7 +176,6 @@ class _Run:
         self.session, self.release, self.table, self.id = session, release, table, id
         self.target, self.force, self.book, self.progress = target, force, book, progress
         self.kind = kind_of_id(table.source, id)
-        self.before = fingerprint(table.source)
         self.digest = table.digest()
         self.rows = table.rows()
         self.drawing = Drawing.of(release, None)
@@ -208,9 +206,7 @@ class _Run:
         with in_plain_words(self.table.name):
             self._drawn(entry.tagger).write.parquet(f"file:{drawn.resolve()}")
         done, dropped, unseen = self._recorded(drawn, entry)
-        self.table.check_rows(done)
-        if fingerprint(self.table.source) != self.before:
-            raise LawError(f"{self.table.name} changed while it was read.", "Run again when it is at rest.")
+        self.table.check_read(done)
         if unseen and self.release.recipe.unseen == "refuse":
             raise ColumnError(
                 f"{unseen} of {done} rows of {self.table.name} have values that were not seen when the release was fitted; "

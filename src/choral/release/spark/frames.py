@@ -17,7 +17,17 @@ from typing import Any
 from choral.errors import LawError
 from choral.release.recipe import kind_of_type
 from choral.release.spark.session import in_plain_words
-from choral.release.table import FRAME, Source, check_names, columns_of, csv_header, identifier, open_table, parts_of
+from choral.release.table import (
+    FRAME,
+    Source,
+    check_names,
+    columns_of,
+    connect,
+    csv_header,
+    identifier,
+    open_table,
+    parts_of,
+)
 
 HASH_DIGITS = 60
 """Hexadecimal digits of a row's hash that count in the digest of a frame, in pieces that a sum of decimals can hold."""
@@ -28,12 +38,13 @@ PIECE = 15
 class SparkTable:
     """A table in Spark: `frame` has its raw columns, `source` says what DuckDB takes them for.
 
-    `from_file` says that `source` is the table itself and not just its outline.
+    `from_file` says that `source` is the table itself and not just its outline; `before` is its fingerprint when opened.
     """
 
     frame: Any
     source: Source
     from_file: bool
+    before: tuple[int, ...]
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -69,8 +80,10 @@ class SparkTable:
         """How many rows there are."""
         return self.source.rows() if self.from_file else self._hashed[1]
 
-    def check_rows(self, found: int) -> None:
-        """Raise unless Spark found rows, and as many as there are."""
+    def check_read(self, found: int) -> None:
+        """Raise unless Spark found rows, and as many as there are, in files that nobody changed since they were opened."""
+        if self.source.fingerprint() != self.before:
+            raise LawError(f"{self.name} changed while it was read.", "Run again when it is at rest.")
         if not found:
             raise LawError(f"{self.name} has no rows.", "A table needs at least one row.")
         if found != self.rows():
@@ -118,14 +131,14 @@ def _from_file(session: Any, text: str, types: Mapping[str, str] | None) -> Spar
             "Open it with spark.read in Python and give the frame to choral.release.spark.",
         )
     source = open_table(text, types)
-    path = source.path
+    path, before = source.path, source.fingerprint()
     assert path is not None
     parts = parts_of(path)
     files = ["file:" + re.sub(r"([\\*?\[\]{},])", r"\\\1", str(part.resolve())) for part in parts]
     kind = parts[0].suffix.lower()
     with in_plain_words(text):
         if kind == ".parquet":
-            return SparkTable(session.read.parquet(*files), source, True)
+            return SparkTable(session.read.parquet(*files), source, True, before)
         from pyspark.sql.types import StringType, StructField, StructType
 
         reader = session.read.schema(StructType([StructField(name, StringType()) for name in source.columns]))
@@ -133,8 +146,8 @@ def _from_file(session: Any, text: str, types: Mapping[str, str] | None) -> Spar
         if kind == ".csv":
             _, delimiter = csv_header(path)
             marks = {"sep": delimiter, "quote": '"', "escape": '"', "nullValue": "", "emptyValue": ""}
-            return SparkTable(reader.options(header=True, **marks).csv(files), source, True)
-        return SparkTable(reader.json(files), source, True)
+            return SparkTable(reader.options(header=True, **marks).csv(files), source, True, before)
+        return SparkTable(reader.json(files), source, True, before)
 
 
 def _from_frame(frame: Any) -> SparkTable:
@@ -142,11 +155,9 @@ def _from_frame(frame: Any) -> SparkTable:
     check_names(list(frame.columns), name)
     with in_plain_words(name):
         empty = frame.limit(0).toArrow()
-    import duckdb
-
-    connection = duckdb.connect(":memory:")
+    connection = connect()
     connection.register(FRAME, empty)
-    return SparkTable(frame, Source(connection, FRAME, columns_of(connection, FRAME, name), name), False)
+    return SparkTable(frame, Source(connection, FRAME, columns_of(connection, FRAME, name), name), False, ())
 
 
 def _column(name: str) -> Any:

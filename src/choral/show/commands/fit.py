@@ -398,10 +398,11 @@ def _question(
         return Question(example(table.removeprefix(EXAMPLE)), *asked)
     from choral.release.bins import read_bins
     from choral.release.fit import pose_table
-    from choral.release.table import open_table
+    from choral.release.table import opened
 
-    rules = read_bins(bins or [])
-    posed = pose_table(open_table(table), *asked, bins=rules, missing=missing, min_count=min_count, law=law)
+    with opened(table) as source:
+        rules = read_bins(bins or [])
+        posed = pose_table(source, *asked, bins=rules, missing=missing, min_count=min_count, law=law)
     return Question(posed.law, posed.recipe.reveal, posed.recipe.protect, posed.use)
 
 

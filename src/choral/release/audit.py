@@ -1,0 +1,364 @@
+"""What a release tells beyond its guarantee, in numbers: exact under a law, bounded for new records, tested on output.
+
+The guarantee is about one protected group at a time, under the law. `audit` says how much the code tells about pairs, about
+columns that are not protected, to someone who knows another column, to someone who knows the composition of the table,
+under other laws and of other records, and what to do about each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+
+from choral.disclosure import Disclosure
+from choral.errors import ProblemError
+from choral.problem.solution import floats_of
+from choral.release.advice import summary_of
+from choral.release.composition import CompositionLeak, composition_leak
+from choral.release.file import Release
+from choral.release.leakage import Leakage, Published
+from choral.release.out_of_sample import OutOfSample, uniform_bound, validated_bound
+from choral.release.output_tests import OutputTests, output_tests
+from choral.release.tabulate import STATE, Tabulated, codes_given, tabulate
+
+MOST_LOOKED_AT = 1500
+MOST_VISITS = 10_000_000
+"""Pairs, and triples, and pairs of a group and a known column, that are computed; and times the cells of the law."""
+MOST_LISTED = 10
+MOST_GROUPS = 60
+"""Protected groups for which the composition leak and bounds are computed."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """What the code tells about several columns together; `excess` is beyond the most telling part of them."""
+
+    leakage: Leakage
+    excess: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**self.leakage.to_json(), "excess": self.excess}
+
+
+@dataclass(frozen=True)
+class Looked:
+    """How many were computed, of how many there are."""
+
+    at: int
+    of: int
+
+
+@dataclass(frozen=True)
+class UnderLaw:
+    """What the code tells about each protected group under one law, `rows` rows of a table where it is one's frequencies."""
+
+    name: str
+    rows: int | None
+    groups: tuple[Leakage, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether every group is independent of the code under this law, decided in integers."""
+        return all(leak.zero for leak in self.groups)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        groups = [leak.to_json() for leak in self.groups]
+        return {"name": self.name, "rows": self.rows, "private": self.private, "groups": groups}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The findings. `laws[0]` is the release's own law, under which every group without a budget is private by proof; so is
+    it under the next `further` laws, which the release declares.
+
+    `columns` are those in no protected group, the target first; `together` pairs and triples, by what they tell beyond
+    their parts; `knowing` what the code tells about a protected group to someone who knows another column. These are under
+    the law named `view`. Both last have the largest leaks only; `looked` says how many were computed.
+    """
+
+    digest: str
+    target: tuple[str, ...]
+    codes: int
+    view: str
+    laws: tuple[UnderLaw, ...]
+    budgets: tuple[str | None, ...]
+    further: int
+    columns: tuple[Leakage, ...]
+    together: tuple[Together, ...]
+    knowing: tuple[Leakage, ...]
+    composition: tuple[CompositionLeak, ...]
+    out_of_sample: tuple[OutOfSample, ...]
+    output: OutputTests | None
+    looked: Mapping[str, Looked]
+    notes: tuple[str, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether every protected group is independent of the code under the release's own law, decided in integers."""
+        return self.laws[0].private
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is promised holds: each group without a budget is independent of the code under each declared law.
+
+        Budgets are checked where a release is loaded, by the verifier.
+        """
+        declared = self.laws[: 1 + self.further]
+        return all(x.zero for law in declared for x, b in zip(law.groups, self.budgets, strict=True) if b is None)
+
+    @property
+    def summary(self) -> str:
+        """One paragraph: which leaks are large, and what to do about each."""
+        return summary_of(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, nothing rounded."""
+        return {
+            "digest": self.digest,
+            "target": list(self.target),
+            "codes": self.codes,
+            "private": self.private,
+            "kept": self.kept,
+            "budgets": list(self.budgets),
+            "view": self.view,
+            "laws": [law.to_json() for law in self.laws],
+            "columns": [leak.to_json() for leak in self.columns],
+            "together": [leak.to_json() for leak in self.together],
+            "knowing": [leak.to_json() for leak in self.knowing],
+            "composition": [leak.to_json() for leak in self.composition],
+            "out_of_sample": [bound.to_json() for bound in self.out_of_sample],
+            "output": None if self.output is None else self.output.to_json(),
+            "looked": {name: {"at": looked.at, "of": looked.of} for name, looked in self.looked.items()},
+            "notes": list(self.notes),
+            "summary": self.summary,
+        }
+
+
+def audit(
+    release: Disclosure | Release,
+    table: Any = None,
+    disclosed: Any = None,
+    *,
+    also: Sequence[Any] = (),
+    validation: Any = None,
+    confidence: float = 0.95,
+    records: int | None = None,
+    seed: int | None = None,
+) -> Audit:
+    """Audit a release, or a disclosure on a law.
+
+    table       the table that is or was disclosed: all its columns of few values are audited, under its frequencies
+    disclosed   the codes that were given out for it: they are tested
+    also        other tables (or, for a disclosure, laws) under which the same channel is evaluated
+    validation  a table that the fit never saw, for a much tighter bound about new records
+    confidence  of the bounds about new records
+    records     for a disclosure without a table: how many rows the table had whose frequencies are the law
+    seed        of the simulations of tests; None draws a new one
+
+    >>> import choral as ch
+    >>> found = audit(ch.disclose(ch.examples.xor()), records=400)
+    >>> found.private, found.knowing[0].name, found.knowing[0].bits
+    (True, 'I(X1; Y | X2)', 1.0)
+    """
+    if isinstance(release, Release):
+        return _audit_release(release, table, disclosed, also, validation, confidence, seed)
+    if table is not None or disclosed is not None:
+        raise ProblemError("A disclosure without a recipe cannot read tables.", "Audit a release made with choral fit.")
+    own = Published.of(release)
+    laws = [Published.of(release, law, unseen=True) for law in also]
+    groups = _groups(release)
+    bounds = []
+    if records is not None:
+        used = {name: len(own.law.alphabets[own.law.position(name)]) for name in release.problem.columns}
+        bounds.append(uniform_bound(own, groups[:MOST_GROUPS], used, records, confidence))
+    if validation is not None:
+        fresh = Published.of(release, validation, unseen=True)
+        bounds.append(validated_bound(own, fresh, groups[:MOST_GROUPS], fresh.law.total, confidence))
+    return _findings(
+        release,
+        own,
+        "its own law",
+        [
+            ("its own law", records, own),
+            *_declared(release),
+            *((f"law {i}", None, law) for i, law in enumerate(laws, start=1)),
+        ],
+        own.law.names,
+        None if records is None else (own, records),
+        bounds,
+        None,
+        (),
+    )
+
+
+def _audit_release(
+    release: Release,
+    table: Any,
+    disclosed: Any,
+    also: Sequence[Any],
+    validation: Any,
+    confidence: float,
+    seed: int | None,
+) -> Audit:
+    disclosure, recipe = release.disclosure, release.recipe
+    if disclosed is not None and table is None:
+        raise ProblemError("Codes are given without their table.", "Give the table that was disclosed: --table.")
+    own = Published.of(disclosure)
+    groups = _groups(disclosure)
+    fitted = recipe.law.get("kind") == "frequencies"
+    laws: list[tuple[str, int | None, Published]] = [("its own law", recipe.table_rows if fitted else None, own)]
+    laws += _declared(disclosure)
+    notes: list[str] = []
+    view, seen = "its own law", own
+    composed = (own, recipe.table_rows) if fitted else None
+    if table is not None:
+        counted = tabulate(release, table)
+        view, seen, composed = _named(table, "the table"), counted.published, (counted.published, counted.rows)
+        laws.append((view, counted.rows, counted.published))
+        notes += _notes(view, counted)
+    for i, other in enumerate(also, start=1):
+        counted = tabulate(release, other, further=False)
+        name = _named(other, f"table {i}")
+        laws.append((name, counted.rows, counted.published))
+        notes += _notes(name, counted)
+    bounds = []
+    chosen = groups[:MOST_GROUPS]
+    if fitted:
+        sizes = {name: len(recipe.column(name).values) for name in recipe.use}
+        bounds.append(uniform_bound(own, chosen, sizes, recipe.table_rows, confidence))
+    if validation is not None:
+        counted = tabulate(release, validation, further=False)
+        bounds.append(validated_bound(own, counted.published, chosen, counted.rows, confidence))
+        notes += _notes(_named(validation, "the validation table"), counted)
+    output = None
+    if disclosed is not None:
+        given = codes_given(release, table, disclosed, _tested(groups))
+        promised = [group for g, group in enumerate(groups) if disclosure.problem.budget(g) is None]
+        output = output_tests(given.by_group, given.by_state, _with_row_of_unseen(release), promised, seed)
+    columns = [name for name in seen.law.names if name not in (STATE, recipe.state_column)]
+    return _findings(disclosure, seen, view, laws, columns, composed, bounds, output, notes)
+
+
+def _findings(
+    disclosure: Disclosure,
+    seen: Published,
+    view: str,
+    laws: Sequence[tuple[str, int | None, Published]],
+    columns: Sequence[str],
+    composed: tuple[Published, int] | None,
+    bounds: Sequence[OutOfSample],
+    output: OutputTests | None,
+    notes: Sequence[str],
+) -> Audit:
+    groups = _groups(disclosure)
+    protected = {name for group in groups for name in group}
+    target = tuple(name for name in disclosure.problem.target.columns if name not in protected)
+    singles: dict[tuple[str, ...], Leakage] = {(name,): seen.leakage([name]) for name in columns}
+    others = [leak for about, leak in singles.items() if about[0] not in protected]
+    beside = sorted((name for name in columns if name not in target), key=lambda name: name not in protected)
+    pairs, pairs_looked = _together(seen, beside, 2, singles)
+    parts = singles | {leak.leakage.about: leak.leakage for leak in pairs}
+    triples, triples_looked = _together(seen, beside, 3, parts)
+    asked = [(group, name) for group in groups for name in columns if name not in group]
+    knowing = [seen.leakage(group, [name]) for group, name in asked[: _most(seen)]]
+    return Audit(
+        digest=str(disclosure.document["digest"]),
+        target=disclosure.problem.target.columns,
+        codes=seen.channel.codes,
+        view=view,
+        budgets=tuple(None if b is None else str(b) for b in map(disclosure.problem.budget, range(len(groups)))),
+        further=len(disclosure.problem.further),
+        laws=tuple(UnderLaw(name, rows, tuple(p.leakage(group) for group in groups)) for name, rows, p in laws),
+        columns=tuple(sorted(others, key=lambda leak: (leak.about[0] not in target, -leak.bits))),
+        together=(*_largest(pairs), *_largest(triples)),
+        knowing=tuple(sorted((leak for leak in knowing if not leak.zero), key=lambda x: -x.bits)[: 2 * MOST_LISTED]),
+        composition=()
+        if composed is None
+        else tuple(composition_leak(composed[0], group, composed[1]) for group in groups[:MOST_GROUPS]),
+        out_of_sample=tuple(bounds),
+        output=output,
+        looked={"pairs": pairs_looked, "triples": triples_looked, "knowing": Looked(len(knowing), len(asked))},
+        notes=tuple(notes),
+    )
+
+
+def _together(
+    seen: Published, columns: Sequence[str], size: int, known: Mapping[tuple[str, ...], Leakage]
+) -> tuple[list[Together], Looked]:
+    """What the code tells about every `size` of the columns, as far as may be looked at."""
+    found = []
+    for chosen in islice(combinations(columns, size), _most(seen)):
+        leak = seen.leakage(chosen)
+        parts = (known[part].bits for k in range(1, size) for part in combinations(chosen, k) if part in known)
+        found.append(Together(leak, max(0.0, leak.bits - max(parts, default=0.0))))
+    return found, Looked(len(found), math.comb(len(columns), size))
+
+
+def _most(seen: Published) -> int:
+    return max(20, min(MOST_LOOKED_AT, MOST_VISITS // len(seen.law)))
+
+
+def _largest(found: Sequence[Together]) -> list[Together]:
+    return sorted((leak for leak in found if not leak.leakage.zero), key=lambda x: (-x.excess, -x.leakage.bits))[
+        :MOST_LISTED
+    ]
+
+
+def _declared(disclosure: Disclosure) -> list[tuple[str, int | None, Published]]:
+    """The further laws under which the release says that it is private."""
+    return [
+        (f"its further law {i}", None, Published.of(disclosure, law.joint))
+        for i, law in enumerate(disclosure.problem.further, start=1)
+    ]
+
+
+def _groups(disclosure: Disclosure) -> list[tuple[str, ...]]:
+    return [group.columns for group in disclosure.problem.groups]
+
+
+def _tested(groups: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The protected groups, their columns and pairs of these: as many as are tested on output."""
+    columns = list(dict.fromkeys(name for group in groups for name in group))
+    every = [*groups, *((name,) for name in columns), *combinations(columns, 2)]
+    return list({frozenset(group): group for group in reversed(every)}.values())[::-1][:MOST_GROUPS]
+
+
+def _with_row_of_unseen(release: Release) -> Any:
+    """p(y | s) as floats with a last state for unseen records, which has a code of its own or none."""
+    channel = floats_of(release.disclosure.exact_channel)
+    codes, states = channel.shape
+    extra = release.recipe.unseen == "code"
+    full = np.zeros((codes + extra, states + 1))
+    full[:codes, :states] = channel
+    if extra:
+        full[codes, states] = 1
+    return full
+
+
+def _notes(name: str, counted: Tabulated) -> list[str]:
+    notes = []
+    if counted.dropped:
+        notes.append(
+            f"{name}: {counted.dropped} rows lack a value and are left out, which is itself an output about them."
+        )
+    if counted.refused:
+        notes.append(
+            f"{name}: {counted.refused} rows have no state and are refused, which is itself an output about them."
+        )
+    if counted.left_out:
+        notes.append(
+            f"{name}: not audited, since they have too many values or make too many combinations: "
+            f"{', '.join(counted.left_out)}."
+        )
+    return notes
+
+
+def _named(source: Any, otherwise: str) -> str:
+    return str(source) if isinstance(source, str) or hasattr(source, "__fspath__") else otherwise

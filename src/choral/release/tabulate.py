@@ -1,0 +1,186 @@
+"""A table as an audit sees it: counts of its columns, the states that its rows have, and the codes that they were given."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from choral.describe.joint import Joint
+from choral.errors import ColumnError, LawError
+from choral.release.file import Release
+from choral.release.leakage import Published, with_unseen
+from choral.release.output_tests import Counts
+from choral.release.recipe import Recipe, kind_of_type
+from choral.release.table import Source, identifier, open_table, reading
+
+STATE = "choral state"
+ROW = "row"
+CODE = "code"
+GIVEN = "choral_given"
+MOST_FURTHER = 30
+"""Columns that the release does not look at are audited too if they have at most this many values."""
+MOST_CELLS = 200_000
+UNSEEN = "(not seen at fit time)"
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """The frequencies of a table with the channel's code for each; `rows` are counted, the others left out.
+
+    `dropped` rows lack a value that the release needs; `refused` ones have no state, and the release refuses such rows.
+    `left_out` are columns with too many values, or too many combinations with the others, to be audited.
+    """
+
+    published: Published
+    rows: int
+    dropped: int
+    refused: int
+    left_out: tuple[str, ...]
+
+
+def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
+    """Count a table: the columns of the release that it has, and with `further` its other columns of few values."""
+    recipe = release.recipe
+    table = source if isinstance(source, Source) else open_table(source, recipe.types)
+    recipe.check(table.columns, table.name)
+    names = [column.name for column in recipe.columns if column.name in table.columns]
+    extra, left_out = _further(table, names) if further else ([], [])
+    items = [recipe.column(name).code_sql() for name in names] + [f"CAST({identifier(n)} AS VARCHAR)" for n in extra]
+    rows = _grouped(table, recipe, [*names, *extra], items)
+    while len(rows) > MOST_CELLS and extra:
+        left_out.append(extra.pop())
+        items.pop()
+        rows = _grouped(table, recipe, [*names, *extra], items)
+    counts: defaultdict[tuple[Hashable, ...], int] = defaultdict(int)
+    states: dict[tuple[Hashable, ...], int] = {}
+    dropped = refused = 0
+    new = len(release.disclosure.states)
+    for state, *codes, n in rows:
+        if state is None:
+            dropped += n
+        elif state < 0 and recipe.unseen == "refuse":
+            refused += n
+        else:
+            values = (
+                *(_value(recipe, name, i) for name, i in zip(names, codes, strict=False)),
+                *codes[len(names) :],
+                state if state >= 0 else new,
+            )
+            counts[values] += n
+            states[values] = values[-1]
+    if not counts:
+        raise LawError(f"No row of {table.name} has a state of the release.", "Give a table like the one it is for.")
+    law = Joint.from_counts(counts, [*names, *extra, STATE])
+    place = law.alphabets[-1]
+    channel = release.disclosure.exact_channel
+    published = Published(
+        law,
+        tuple(place[cell[-1]] for cell in law.cells),
+        with_unseen(channel) if recipe.unseen == "code" else channel,
+    )
+    return Tabulated(published, sum(counts.values()), dropped, refused, tuple(left_out))
+
+
+@dataclass(frozen=True)
+class Given:
+    """Counts of codes that were given out, by values of each group of columns and by state."""
+
+    by_group: dict[tuple[str, ...], Counts]
+    by_state: Counts
+
+
+def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[Sequence[str]]) -> Given:
+    """Join a table with its disclosed codes, by row number or by the identifier that both have."""
+    recipe = release.recipe
+    table = source if isinstance(source, Source) else open_table(source, recipe.types)
+    recipe.check(table.columns, table.name)
+    output = disclosed if isinstance(disclosed, Source) else open_table(disclosed)
+    key = _key(output, table)
+    with reading(output.name):
+        arrow = output.connection.sql(
+            f"SELECT {identifier(key)}, {identifier(CODE)} FROM {output.sql}"
+        ).to_arrow_table()
+    if len(set(arrow.column(0).to_pylist())) < arrow.num_rows:
+        raise LawError(
+            f"'{key}' in {output.name} is not different for every row.", "Give the file that disclose wrote."
+        )
+    table.connection.register(GIVEN, arrow)
+    names = list(dict.fromkeys(name for group in groups for name in group))
+    table.require(names, "protect")
+    by_row = key == ROW and ROW not in table.columns
+    carried = list(dict.fromkeys([*names, *recipe.use, *([] if by_row else [key])]))
+    inner = recipe.select(table.sql, carried, STATE)
+    numbered = f"SELECT *, {'row_number() OVER ()' if by_row else identifier(key)} AS choral_key FROM ({inner})"
+    items = ", ".join(f"{recipe.column(name).code_sql()} AS c{i}" for i, name in enumerate(names))
+    query = (
+        f"SELECT {identifier(STATE)}, d.{identifier(CODE)}, {items}, count(*) FROM ({numbered}) t "
+        f"JOIN {GIVEN} d ON t.choral_key = d.{identifier(key)} GROUP BY ALL"
+    )
+    with reading(table.name):
+        rows = table.connection.execute(query).fetchall()
+    joined = sum(row[-1] for row in rows)
+    if joined != arrow.num_rows:
+        raise LawError(
+            f"{arrow.num_rows - joined} of {arrow.num_rows} rows of {output.name} belong to no row of {table.name}.",
+            "Give the table that was disclosed.",
+        )
+    return _given(release, rows, names, groups, output.name)
+
+
+def _given(release: Release, rows: list[Any], names: list[str], groups: Sequence[Sequence[str]], place: str) -> Given:
+    codes = release.disclosure.codes + (release.recipe.unseen == "code")
+    states = len(release.disclosure.states)
+    by_state = np.zeros((states + 1, codes), dtype=np.int64)
+    found: dict[tuple[str, ...], defaultdict[Any, Counts]] = {
+        tuple(group): defaultdict(lambda: np.zeros(codes, dtype=np.int64)) for group in groups
+    }
+    for state, code, *values, n in rows:
+        if state is None or not isinstance(code, int) or not 0 <= code < codes:
+            raise LawError(f"{place} gives a row the code {code!r}.", f"The release has the codes 0 to {codes - 1}.")
+        by_state[state if state >= 0 else states, code] += n
+        for group, sums in found.items():
+            sums[tuple(values[names.index(name)] for name in group)][code] += n
+    return Given({group: np.array(list(sums.values())) for group, sums in found.items()}, by_state)
+
+
+def _key(output: Source, table: Source) -> str:
+    keys = [name for name in output.columns if name != CODE]
+    if CODE not in output.columns or len(keys) != 1:
+        raise ColumnError(
+            f"{output.name} has the columns {', '.join(output.columns)}.",
+            f"Give the file that disclose wrote: '{CODE}', and '{ROW}' or an identifier.",
+        )
+    if keys[0] != ROW:
+        table.require(keys, "id")
+    return keys[0]
+
+
+def _further(table: Source, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Columns beside these that have few values, and those that have too many."""
+    others = [name for name in table.columns if name not in names]
+    usable = [name for name in others if kind_of_type(table.columns[name]) is not None and not set(",|+") & set(name)]
+    if not usable:
+        return [], others
+    items = ", ".join(f"count(DISTINCT {identifier(name)})" for name in usable)
+    with reading(table.name):
+        [many] = table.connection.execute(f"SELECT {items} FROM {table.sql}").fetchall()
+    kept = [name for name, n in zip(usable, many, strict=True) if n <= MOST_FURTHER]
+    return kept, [name for name in others if name not in kept]
+
+
+def _grouped(table: Source, recipe: Recipe, names: Sequence[str], items: Sequence[str]) -> list[Any]:
+    inner = recipe.select(table.sql, list(dict.fromkeys([*names, *recipe.use])), STATE)
+    listed = "".join(f", {item} AS c{i}" for i, item in enumerate(items))
+    with reading(table.name):
+        return table.connection.execute(
+            f"SELECT {identifier(STATE)}{listed}, count(*) FROM ({inner}) GROUP BY ALL"
+        ).fetchall()
+
+
+def _value(recipe: Recipe, name: str, position: int | None) -> Hashable:
+    found: Hashable = UNSEEN if position is None else recipe.column(name).values[position]
+    return found

@@ -1,0 +1,408 @@
+"""Self-disclosure of exchangeable bits: a linear program on types, with a column per orbit of extreme points.
+
+The law of n bits, all 2ⁿ states of positive probability, does not change when the bits are permuted; each bit is protected
+alone, and all of them are the target. The *type* of a state is its number of ones.
+
+**Types suffice for the program.** With t also its permuted images are extreme points, with the same entropy. Averaging the
+multipliers π of theo1's program over permutations keeps them feasible and keeps π·p; so π may depend on the type alone, and
+the program is: weights u on orbits so that the masses of the types come out right, Σ u H(t) least. It has n + 1 rows.
+An optimal mixture of orbits, each image with the same weight, is an optimal channel. So is any mixture of those images that
+gives the prior (each has zero slack); one of at most 2ⁿ - n codes is returned.
+
+**Pricing.** Up to `PROVED` bits every orbit is in `different_bases`, so the least slack is known and the optimum is
+proved. Above, extreme points of small slack are looked for by best-improvement pivoting from random bases: the channel is
+good, and the bound is another one.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+
+import flint
+import numpy as np
+import scipy.optimize
+
+from choral.errors import SolverError
+from choral.problem.kernel import Floats, Index, Problem
+from choral.problem.solution import ExactChannel, GroupBound, Solution, VertexBound, near_float
+from choral.solvers.cube_bases import Bases, Cube, all_bases, different_bases, weights_of
+from choral.solvers.mixture import best_weights
+
+FEWEST, PROVED, MOST = 4, 6, 9
+"""Numbers of bits: fewer go to plain enumeration; up to PROVED every extreme point is priced; more have too many states."""
+LEAST_MEAN = Fraction(1, 10**6)
+"""A bit that is 1, or 0, more rarely than this has masses that floats may take for zero: another way is better."""
+NEAREST = 1e-9
+"""Slacks within this of the smallest are recomputed exactly (further for large multipliers: `near_least`)."""
+SETTLED = 1e-12
+"""A slack above minus this ends the pricing."""
+AT_ONCE = 40
+STARTS = {7: 60, 8: 80, 9: 100}
+QUIET_ROUNDS = 2
+MOVED = 1e-5
+MOST_IMAGES = 1500
+
+
+@dataclass(frozen=True)
+class Orbit:
+    """One extreme point of an orbit: masses on points of the cube, as numbers whose bits are the samples."""
+
+    masses: Mapping[int, Fraction]
+
+    def types(self) -> dict[int, Fraction]:
+        """The mass of each number of ones."""
+        sums: dict[int, Fraction] = {}
+        for point, mass in self.masses.items():
+            ones = point.bit_count()
+            sums[ones] = sums.get(ones, Fraction(0)) + mass
+        return sums
+
+    @property
+    def kind(self) -> tuple[tuple[int, Fraction], ...]:
+        """What the program knows of it: masses, each on a number of ones."""
+        return tuple(sorted((point.bit_count(), mass) for point, mass in self.masses.items()))
+
+    def images(self, n: int, most: int | None, draw: random.Random) -> list[dict[int, Fraction]]:
+        """Its images under permutations, each once: all of them, or some, drawn at random."""
+        found: dict[tuple[tuple[int, Fraction], ...], dict[int, Fraction]] = {}
+        moves: Iterable[Sequence[int]] = permutations(range(n))
+        if most is not None:
+            moves = (draw.sample(range(n), n) for _ in range(most))
+        for move in moves:
+            image = {sum((point >> i & 1) << j for i, j in enumerate(move)): m for point, m in self.masses.items()}
+            found.setdefault(tuple(sorted(image.items())), image)
+        return list(found.values())
+
+
+@dataclass(frozen=True)
+class OnTypes:
+    """The program's answer: orbits with exact weights, multipliers π by type, and what is known of the least slack.
+
+    With `proved`, `tight` lists an extreme point of every orbit whose slack H(t) - π·t is within NEAREST of the least.
+    """
+
+    n: int
+    weights: tuple[tuple[Orbit, Fraction], ...]
+    multipliers: tuple[Fraction, ...]
+    tight: tuple[Orbit, ...]
+    proved: bool
+
+
+def solve_on_types(
+    n: int, q: Fraction, prior: Sequence[Fraction], should_stop: Callable[[], bool] | None = None, seed: int = 0
+) -> OnTypes:
+    """The best mixture of orbits for n bits of mean q, when `prior[j]` is the probability of j ones.
+
+    >>> law = [Fraction(7, 10) ** 4, *(Fraction(0),) * 3, Fraction(3, 10) ** 4]
+    >>> law[1:4] = [c * Fraction(3, 10) ** k * Fraction(7, 10) ** (4 - k) for k, c in ((1, 4), (2, 6), (3, 4))]
+    >>> answer = solve_on_types(4, Fraction(3, 10), law)
+    >>> answer.proved, sum(u for _, u in answer.weights)
+    (True, Fraction(1, 1))
+    """
+    orbits = list(_peeled(n, q, prior, random.Random(seed)))
+    search = _Descents(n, q, seed) if n > PROVED else None
+    quiet, known = 0, {orbit.kind for orbit in orbits}
+    while True:
+        points = [orbit.types() for orbit in orbits]
+        cost = np.array([entropy_of_masses(orbit.masses.values()) for orbit in orbits])
+        mixture = best_weights(prior, points, cost)
+        used = tuple((orbits[k], u) for k, u in mixture.weights.items())
+        pi = np.array([near_float(x) for x in mixture.multipliers])
+        if search is None:
+            new, least = _priced(different_bases(n, should_stop), n, q, pi)
+        else:
+            new, least = search.found(pi)
+        slack = cost - np.array([sum(pi[j] * float(m) for j, m in point.items()) for point in points])
+        new = [orbit for orbit in new if orbit.kind not in known]
+        quiet = quiet + 1 if least >= slack.min() - SETTLED else 0
+        done = quiet > QUIET_ROUNDS if search is not None else quiet > 0 or not new
+        if done or (should_stop is not None and should_stop()):
+            break
+        known |= {orbit.kind for orbit in new}
+        orbits += new
+    if search is not None:
+        return OnTypes(n, used, mixture.multipliers, (), False)
+    return OnTypes(n, used, mixture.multipliers, near_least([different_bases(n)], n, q, pi), True)
+
+
+def near_least(batches: Iterable[Bases], n: int, q: Fraction, pi: Floats) -> tuple[Orbit, ...]:
+    """An extreme point for every basis whose slack H(t) - π·t is within a margin of the least over these bases.
+
+    Floats screen with that margin, in the masses too; whether a basis near the least has masses ≥ 0 is decided in
+    fractions. The masses are off by less than 1e-13, so a slack is by less than 1e-12·(1 + max |π|): the margin is wider.
+    """
+    margin = max(NEAREST, 1e-12 * (1 + float(np.abs(pi).max())))
+    kept: list[tuple[float, Bases]] = []
+    least = np.inf
+    for bases in batches:
+        slack = _slacks(bases, n, float(q), pi)
+        order = np.flatnonzero(slack <= least + margin)
+        for k in order[np.argsort(slack[order])].tolist():
+            if slack[k] > least + margin:
+                break
+            if _orbit(bases, k, q) is None:
+                continue
+            least = min(least, float(slack[k]))
+            kept.append((float(slack[k]), bases.part(np.array([k]))))
+    orbits = [_orbit(bases, 0, q) for slack, bases in kept if slack <= least + margin]
+    return tuple(orbit for orbit in orbits if orbit is not None)
+
+
+def proof_by_all_bases(answer: OnTypes, q: Fraction, should_stop: Callable[[], bool] | None = None) -> OnTypes:
+    """The same answer with its least slack known, by listing every basis at q: about 10⁹ candidates for seven bits."""
+    pi = np.array([near_float(x) for x in answer.multipliers])
+    tight = near_least(all_bases(answer.n, float(q), NEAREST, should_stop), answer.n, q, pi)
+    return OnTypes(answer.n, answer.weights, answer.multipliers, tight, True)
+
+
+def _slacks(bases: Bases, n: int, q: float, pi: Floats) -> Floats:
+    """H(t) - π·t of every basis, infinite where a mass is negative beyond doubt."""
+    t = bases.masses(q)
+    outside = (t < -NEAREST).any(axis=1)
+    t = np.clip(t, 0.0, None)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        h = np.where(t > 0, -t * np.log2(t), 0.0)
+    slack = (h - pi[weights_of(n)[bases.points]] * t).sum(axis=1)
+    slack[outside] = np.inf
+    return np.asarray(slack)
+
+
+def _orbit(bases: Bases, k: int, q: Fraction) -> Orbit | None:
+    """The extreme point of a basis in fractions; None when a mass is negative."""
+    det = int(bases.det[k])
+    masses = {}
+    for point, start, slope in zip(
+        bases.points[k].tolist(), bases.start[k].tolist(), bases.slope[k].tolist(), strict=True
+    ):
+        mass = (int(start) + int(slope) * q) / det
+        if mass < 0:
+            return None
+        if mass:
+            masses[point] = mass
+    return Orbit(masses)
+
+
+def _priced(bases: Bases, n: int, q: Fraction, pi: Floats) -> tuple[list[Orbit], float]:
+    """Some extreme points of least slack, and the least slack."""
+    slack = _slacks(bases, n, float(q), pi)
+    new, least = [], np.inf
+    for k in np.argsort(slack)[: 2 * AT_ONCE].tolist():
+        orbit = _orbit(bases, k, q)
+        if orbit is not None:
+            least = min(least, float(slack[k]))
+            new.append(orbit)
+        if len(new) == AT_ONCE:
+            break
+    return new, least
+
+
+def entropy_of_masses(masses: Iterable[Fraction]) -> float:
+    """H in bits of masses that sum to one, in floats."""
+    t = np.array([m.numerator / m.denominator for m in masses])
+    return float(-(t @ np.log2(t)))
+
+
+def _peeled(n: int, q: Fraction, prior: Sequence[Fraction], draw: random.Random) -> Iterator[Orbit]:
+    """Orbits of which the prior is a mixture: take off as much as possible of one, then of another on what is left.
+
+    What is left has the same marginals, so it always holds another extreme point; a type is used up each time.
+    """
+    cube = Cube(n)
+    columns, weights = cube.columns, weights_of(n)[cube.points]
+    left = list(prior)
+    while any(left):
+        allowed = np.flatnonzero([left[j] > 0 for j in weights.tolist()])
+        cost = np.array([draw.random() for _ in allowed])
+        right = np.array([1.0, *[float(q)] * n])
+        basis = _support(columns[allowed], right, cost)
+        orbit = _exact_point(cube, allowed[basis], q)
+        yield orbit
+        types = orbit.types()
+        share = min(left[j] / mass for j, mass in types.items())
+        left = [x - share * types.get(j, 0) for j, x in enumerate(left)]
+
+
+def _support(columns: Floats, right: Floats, cost: Floats) -> Index:
+    """Where a vertex of {t ≥ 0 : columnsᵀ t = right} of least cost has mass, as floats see it."""
+    tight = {"primal_feasibility_tolerance": 1e-10}
+    found = scipy.optimize.linprog(cost, A_eq=columns.T, b_eq=right, method="highs-ds", options=tight)
+    if found.status != 0:
+        raise SolverError(f"No extreme point was found: {found.message}", "This is a defect; please report it.")
+    return np.flatnonzero(found.x > NEAREST)
+
+
+def _exact_point(cube: Cube, places: Index, q: Fraction) -> Orbit:
+    """The point of S on these independent columns, in fractions."""
+    columns = cube.columns[places].astype(int)
+    rows = [[*map(flint.fmpq, line), flint.fmpq(1)] for line in columns.T[:1].tolist()]
+    mean = flint.fmpq(q.numerator, q.denominator)
+    rows += [[*map(flint.fmpq, line), mean] for line in columns.T[1:].tolist()]
+    reduced, rank = flint.fmpq_mat(len(rows), len(rows[0]), [x for row in rows for x in row]).rref()
+    masses = [Fraction(int(reduced[i, len(places)].p), int(reduced[i, len(places)].q)) for i in range(len(places))]
+    if rank != len(places) or min(masses) <= 0:
+        raise SolverError("An extreme point of floats is none in fractions.", "This is a defect; please report it.")
+    return Orbit(dict(zip(cube.points[places].tolist(), masses, strict=True)))
+
+
+class _Descents:
+    """Extreme points of small slack, by moving from a random basis to its best neighbour until none is better.
+
+    For each start the right side is moved a little, in a direction of its own, so that bases are not degenerate and
+    different ones are met; what is found is taken in fractions.
+    """
+
+    def __init__(self, n: int, q: Fraction, seed: int) -> None:
+        self.n, self.q = n, q
+        self.cube = Cube(n)
+        self.columns = self.cube.columns
+        self.weights = weights_of(n)[self.cube.points]
+        self.draw = np.random.default_rng(seed)
+        self.right = np.array([1.0, *[float(q)] * n])
+
+    def found(self, pi: Floats) -> tuple[list[Orbit], float]:
+        """New extreme points, least slack first, and that slack."""
+        price = pi[self.weights]
+        ends: dict[tuple[tuple[int, Fraction], ...], tuple[float, Orbit]] = {}
+        for _ in range(STARTS.get(self.n, max(STARTS.values()))):
+            moved = self.right.copy()
+            moved[1:] *= 1 + MOVED * self.draw.standard_normal(self.n)
+            start = _support(self.columns, moved, self.draw.random(len(self.columns)))
+            basis = self._descended(self._completed(start), moved, price)
+            orbit = self._exact(basis)
+            if orbit is not None:
+                t = np.array([float(m) for m in orbit.masses.values()])
+                slack = entropy_of_masses(orbit.masses.values()) - t @ pi[[p.bit_count() for p in orbit.masses]]
+                ends.setdefault(orbit.kind, (float(slack), orbit))
+        ranked = sorted(ends.values(), key=lambda end: end[0])[:AT_ONCE]
+        return [orbit for _, orbit in ranked], ranked[0][0] if ranked else np.inf
+
+    def _completed(self, places: Index) -> Index:
+        """Independent columns with others that make them a basis."""
+        basis = list(places)
+        for j in self.draw.permutation(len(self.columns)).tolist():
+            if len(basis) < self.n + 1 and np.linalg.matrix_rank(self.columns[[*basis, j]]) > len(basis):
+                basis.append(j)
+        return np.array(basis)
+
+    def _exact(self, basis: Index) -> Orbit | None:
+        t = np.linalg.solve(self.columns[basis].T, self.right)
+        if t.min() < -NEAREST:
+            return None
+        try:
+            return _exact_point(self.cube, basis[t > NEAREST], self.q)
+        except SolverError:
+            return None
+
+    def _descended(self, basis: Index, right: Floats, price: Floats) -> Index:
+        value = np.inf
+        while True:
+            inverse = np.linalg.inv(self.columns[basis].T)
+            t, d = inverse @ right, inverse @ self.columns.T
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(d > NEAREST, np.maximum(t, 0.0)[:, None] / d, np.inf)
+            step, row = ratio.min(axis=0), ratio.argmin(axis=0)
+            moved = np.clip(t[:, None] - step * d, 0.0, None)
+            moved[row, np.arange(len(step))] = 0.0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                h = np.where(moved > 0, -moved * np.log2(moved), 0.0).sum(axis=0)
+                h += np.where(step > 0, -step * np.log2(step), 0.0)
+            slack = h - price[basis] @ moved - price * step
+            slack[basis] = np.inf
+            best = int(slack.argmin())
+            if not slack[best] < value - SETTLED:
+                return basis
+            value = float(slack[best])
+            basis = basis.copy()
+            basis[row[best]] = best
+
+
+# ---- the problem --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ExchangeableBits:
+    """A self-disclosure problem on n exchangeable bits, each protected alone: how its states lie on the cube."""
+
+    problem: Problem
+    n: int
+    state_at: tuple[int, ...]
+    mean: Fraction
+
+    @classmethod
+    def of(cls, problem: Problem) -> ExchangeableBits | None:
+        """The problem in this form, if it has it: found from the law, not declared."""
+        n = len(problem.columns)
+        if not FEWEST <= n <= MOST or problem.size != 1 << n or set(problem.target.columns) != set(problem.columns):
+            return None
+        if sorted(group.columns for group in problem.groups) != sorted((c,) for c in problem.columns):
+            return None
+        values = sorted({x for state in problem.states for x in state}, key=repr)
+        if len(values) != 2 or not problem.target.determines_state:
+            return None
+        state_at = [-1] * problem.size
+        weight: dict[int, int] = {}
+        for s, state in enumerate(problem.states):
+            point = sum(1 << i for i, x in enumerate(state) if x == values[1])
+            state_at[point] = s
+            if weight.setdefault(point.bit_count(), problem.weights[s]) != problem.weights[s]:
+                return None
+        mean = Fraction(sum(problem.weights[s] for point, s in enumerate(state_at) if point & 1), problem.total)
+        return cls(problem, n, tuple(state_at), mean) if LEAST_MEAN <= mean <= 1 - LEAST_MEAN else None
+
+    @property
+    def prior(self) -> list[Fraction]:
+        """The probability of each number of ones."""
+        sums = [Fraction(0)] * (self.n + 1)
+        for point, s in enumerate(self.state_at):
+            sums[point.bit_count()] += self.problem.prior_of(s)
+        return sums
+
+    def solve(self, fallback: GroupBound, should_stop: Callable[[], bool] | None = None) -> Solution:
+        """The optimal channel with its proof up to PROVED bits; a good one with the given bound above."""
+        if self.n <= PROVED:
+            different_bases(self.n, should_stop)
+        answer = solve_on_types(self.n, self.mean, self.prior, should_stop)
+        channel = self._channel(answer)
+        if not answer.proved:
+            how = f"orbits of extreme points, found by pivoting from random bases ({self.n} exchangeable bits); not proved"
+            return Solution(channel, fallback, how)
+        multipliers = [Fraction(0)] * self.problem.size
+        for point, s in enumerate(self.state_at):
+            multipliers[s] = answer.multipliers[point.bit_count()]
+        tight = tuple(self._on_states(orbit.masses) for orbit in answer.tight)
+        bound = VertexBound(tuple(multipliers), tight, (self.problem.columns,))
+        count = len(different_bases(self.n).det)
+        how = f"{count} orbits of extreme points, then a program on types ({self.n} exchangeable bits)"
+        return Solution(channel, bound, how)
+
+    def _on_states(self, masses: Mapping[int, Fraction]) -> dict[int, Fraction]:
+        return {self.state_at[point]: mass for point, mass in masses.items()}
+
+    def _channel(self, answer: OnTypes) -> ExactChannel:
+        """A mixture of few images of the orbits that gives the prior, exactly."""
+        draw = random.Random(0)
+        prior = [self.problem.prior_of(s) for s in range(self.problem.size)]
+        known = {self.state_at[0], *(self.state_at[1 << i] for i in range(self.n))}
+        free = [s for s in range(self.problem.size) if s not in known]
+        most = MOST_IMAGES * self.problem.size // 64 // len(answer.weights)
+        while True:
+            every = math.factorial(self.n) <= most
+            posteriors = [
+                self._on_states(image)
+                for orbit, _ in answer.weights
+                for image in orbit.images(self.n, None if every else most, draw)
+            ]
+            try:
+                mixture = best_weights(prior, posteriors, np.zeros(len(posteriors)), free, patient=every)
+                break
+            except SolverError:
+                if every:
+                    raise
+                most *= 4
+        codes = [{s: u * m for s, m in posteriors[k].items()} for k, u in mixture.weights.items()]
+        return ExactChannel.from_joint(self.problem, codes)
