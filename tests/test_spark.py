@@ -277,7 +277,7 @@ def test_every_kind_of_column(running, tmp_path, bins):
     }
     columns = {name: pool.take(pa.array(draws.integers(0, len(pool), n))) for name, pool in pools.items()}
     path = write(pa.table({"id": pa.array(range(2**63, 2**63 + n), pa.uint64()), **columns}), tmp_path / "t.parquet")
-    asked = {"reveal": "W", "protect": ["tiny", "when"], "use": [*pools][:-1], "bins": bins, "min_count": 6}
+    asked = {"reveal": "W", "protect": ["tiny", "when"], "use": [*pools][:-1], "bins": bins, "min_count": 3}
     expected = fit(path, **asked)
     assert document(spark.fit(path, **asked)) == document(expected)
     same, found = both(replace(expected, key=KEY), path, tmp_path, "id")

@@ -42,6 +42,8 @@ def edges_of(source: Source, name: str, rule: Bins, where: str = "") -> tuple[fl
     Quantiles are equally probable up to ties: the k-th of q edges is the value at rank ⌊N·k/q⌋ (from 0), and rows that
     equal an edge lie above it. An edge with nothing below it is left out.
     """
+    if name in source.known_edges:
+        return source.known_edges[name]
     number = number_sql(name, kind_of_type(source.columns[name]) or "")
     values = f"SELECT {number} AS v FROM {source.sql} WHERE {number} IS NOT NULL AND NOT isnan({number}){where}"
 

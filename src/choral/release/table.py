@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,7 +34,8 @@ class Source:
     """A table that DuckDB can look at: `SELECT … FROM {sql}` on `connection`.
 
     `columns` maps names, as they are spelled, to DuckDB's types. `name` is how messages call the table. Where another
-    engine has counted, a row stands for as many as the column `weight` says, and `known_digest` is that of the table.
+    engine has counted, a row stands for as many as the column `weight` says, and what it found is known: the table's digest,
+    and the edges of binned columns.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -44,6 +45,7 @@ class Source:
     path: Path | None = None
     weight: str | None = None
     known_digest: str | None = None
+    known_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def tally(self, value: str | None = None) -> str:
         """SQL that counts rows, all or those with a `value`."""

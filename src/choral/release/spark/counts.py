@@ -7,7 +7,7 @@ each group stands for all: it lies in the same bin. So everything that `fit` fin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack
 from typing import Any
 
 from choral.errors import LawError
@@ -26,7 +26,7 @@ COUNT = "choral count"
 MISSING, STRANGE = -1, -2
 """In place of bins: no number, and a text that Spark takes for none."""
 
-Edges = Mapping[str, Sequence[float]]
+Edges = Mapping[str, tuple[float, ...]]
 
 
 def fit(
@@ -51,25 +51,27 @@ def fit(
     with started(master) as session:
         table = spark_table(session, source)
         asked = asked_of(table.source, reveal, protect, use, order)
-        known: dict[str, Sequence[float] | None] = {}
+        known: dict[str, tuple[float, ...] | None] = {}
         if earlier is not None:
             asked = united(table.source, asked, earlier.recipe)
             known = {column.name: column.edges for column in earlier.recipe.columns}
             missing = earlier.recipe.missing
         check_bins(bins or {}, asked.needed, known)
-        new = {name: _edges(table, asked.needed, name, rule, missing) for name, rule in (bins or {}).items()}
-        edges = {**new, **{name: known[name] for name in asked.needed if known.get(name) is not None}}
+        edges = {name: _edges(table, asked.needed, name, rule, missing) for name, rule in (bins or {}).items()}
+        edges |= {name: before for name, before in known.items() if before is not None}
         types = {name: table.columns[name] for name in asked.needed}
         tables = [table, *(spark_table(session, other, types) for other in also)]
         first, *others = [_counted(one, asked.needed, edges) for one in tables]
-    with closing(first.connection):
+    with ExitStack() as stack:
+        for source in (first, *others, *(one.source for one in tables)):
+            stack.callback(source.connection.close)
         asked_again = first, reveal, protect, use, order
         if earlier is not None:
-            return fit_after(earlier, *asked_again, bins=new, **options)
-        return fit_counts.fit(*asked_again, bins=new, missing=missing, also=others, **options)
+            return fit_after(earlier, *asked_again, bins=bins, **options)
+        return fit_counts.fit(*asked_again, bins=bins, missing=missing, also=others, **options)
 
 
-def _counted(table: SparkTable, needed: Sequence[str], edges: Mapping[str, Any]) -> Source:
+def _counted(table: SparkTable, needed: Sequence[str], edges: Edges) -> Source:
     """How often each raw record of the needed columns occurs, as a table with weights."""
     from pyspark.sql import functions as F
 
@@ -93,10 +95,10 @@ def _counted(table: SparkTable, needed: Sequence[str], edges: Mapping[str, Any])
                 "Write them in plain decimals, or convert the table to Parquet.",
             )
     kept = [found.column(f"c{i}" if i in binned else f"k{i}") for i in range(len(names))]
-    return _weighted(table, names, [*kept, found.column(COUNT)])
+    return _weighted(table, names, [*kept, found.column(COUNT)], edges)
 
 
-def _weighted(table: SparkTable, names: Sequence[str], columns: Sequence[Any]) -> Source:
+def _weighted(table: SparkTable, names: Sequence[str], columns: Sequence[Any], edges: Edges) -> Source:
     import pyarrow as pa
 
     counts = pa.table(list(columns), names=[*(f"c{i}" for i in range(len(names))), COUNT])
@@ -104,12 +106,12 @@ def _weighted(table: SparkTable, names: Sequence[str], columns: Sequence[Any]) -
     connection.register(FRAME, counts)
     types = {name: table.columns[name] for name in names}
     sql = table.typed_sql(names, FRAME, COUNT)
-    source = Source(connection, sql, types, table.name, weight=COUNT, known_digest=table.digest())
+    source = Source(connection, sql, types, table.name, weight=COUNT, known_digest=table.digest(), known_edges=edges)
     table.check_read(source.rows())
     return source
 
 
-def _bin(table: SparkTable, name: str, place: int, edges: Sequence[float]) -> Any:
+def _bin(table: SparkTable, name: str, place: int, edges: tuple[float, ...]) -> Any:
     from pyspark.sql import functions as F
 
     number = table.number(name, place)
@@ -149,7 +151,7 @@ def _edges(table: SparkTable, needed: Sequence[str], name: str, rule: Bins, miss
     return edges_from(table.source, name, rule, extent, at_ranks)
 
 
-def _too_many(table: SparkTable, names: Sequence[str], edges: Mapping[str, Any], many: int) -> Exception:
+def _too_many(table: SparkTable, names: Sequence[str], edges: Edges, many: int) -> Exception:
     from pyspark.sql import functions as F
 
     [row] = table.raw(names).agg(*(F.countDistinct(f"c{i}") for i in range(len(names)))).collect()
