@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-browser check bench clean
+.PHONY: run test test-browser test-spark check bench clean
 
 run: .venv/ready
 	$(BIN)/choral demo
@@ -10,6 +10,11 @@ run: .venv/ready
 test: check
 	-scripts/browser
 	$(BIN)/python -m pytest -n auto
+	scripts/spark try
+
+# Spark's own tests: needs Java 17, which is installed where that can be done (Debian, as root).
+test-spark: .venv/ready
+	scripts/spark test
 
 test-browser: .venv/ready
 	scripts/browser
