@@ -112,7 +112,6 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
             "curve": "curve" in jobs.latest and jobs.latest["curve"].to_json(),
             "results": [_listed(workspace.view(name)) for name in workspace.results()],
             "kept": None if workspace.keep is None else str(workspace.keep),
-            "reports": handing.can_report(),
         }
 
     @app.post(UPLOAD)

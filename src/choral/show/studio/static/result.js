@@ -105,9 +105,7 @@ function downloads(view) {
       h("li", { class: "buttons" }, h("button", { type: "button", id: "get-codes",
         onclick: make("codes", () => ({ id: id.value || null, ending: kind.value })) }, "The disclosed codes"),
         h("label", { for: "id-column" }, "identified by "), id, h("label", { for: "ending" }, "as "), kind),
-      studio.state.reports
-        ? h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
-          h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))
-        : null),
+      h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
+        h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))),
     note);
 }
