@@ -248,6 +248,7 @@ def _table(opened: Opened) -> dict[str, Any]:
         "name": opened.name,
         "origin": opened.origin,
         "rows": opened.rows,
+        "digest": opened.digest,
         "columns": [{**asdict(column), "bins": column.bins} for column in opened.columns],
         "try": None if shown is None else {"reveal": [shown.reveal], "protect": shown.protect, "use": shown.use},
     }

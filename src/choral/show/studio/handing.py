@@ -6,7 +6,6 @@ one stays beside it.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from choral.release.card import card_of
