@@ -2,13 +2,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check docs bench clean
+.PHONY: run test test-browser test-spark check docs bench clean
 
 run: .venv/ready
 	$(BIN)/choral demo
 
 test: check
+	-scripts/browser
 	$(BIN)/python -m pytest -n auto
+	scripts/spark try
+
+# Spark's own tests: needs Java 17, which is installed where that can be done (Debian, as root).
+test-spark: .venv/ready
+	scripts/spark test
+
+test-browser: .venv/ready
+	scripts/browser
+	$(BIN)/python -m pytest tests/browser
 
 check: .venv/ready
 	$(BIN)/ruff check src tests bench scripts
@@ -23,6 +33,7 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
 	$(BIN)/python bench/rotation.py
+	scripts/browser && $(BIN)/python bench/studio.py
 	$(BIN)/python bench/disclose.py
 	$(BIN)/python bench/out_of_sample.py
 	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py

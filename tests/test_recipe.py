@@ -36,7 +36,7 @@ def by_sql(recipe, source):
     return [state for (state,) in table.connection.execute(recipe.select(table.sql)).fetchall()]
 
 
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(tables(), st.sampled_from(["value", "drop"]), st.integers(1, 6), st.booleans())
 def test_sql_and_python_agree_on_every_record(rows, missing, min_count, dense):
     try:

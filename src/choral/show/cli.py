@@ -13,6 +13,9 @@ from choral.errors import ChoralError, ProblemError
 from choral.show.commands import audit as audit_command
 from choral.show.commands import disclose as disclose_command
 from choral.show.commands import fit as fit_commands
+from choral.show.commands import report as report_command
+from choral.show.commands import reproduce as reproduce_command
+from choral.show.commands import studio as studio_command
 from choral.show.options import AsJson, print_json
 from choral.version import __version__
 
@@ -85,6 +88,7 @@ app.command(epilog=fit_commands.FIT)(fit_commands.fit)
 app.command(epilog=disclose_command.EPILOG)(disclose_command.disclose)
 app.command(epilog=fit_commands.DECODE)(fit_commands.decode)
 app.command(epilog=audit_command.EXAMPLE)(audit_command.audit)
+app.command(epilog=report_command.EXAMPLE)(report_command.report)
 
 
 @app.command(
@@ -130,9 +134,12 @@ def curve(
         lines += [f"{p.n},{p.information!r},{p.upper_bound!r},{p.codes},{p.verified}" for p in points]
         write_whole(csv, "\n".join(lines) + "\n", force)
     if plot is not None:
+        from choral.describe.joint import Joint
+        from choral.large_n import output_perturbation
         from choral.show.plots import capacity_plot, save_plot
 
-        save_plot(capacity_plot(points, f"W ~ ({prior}), channel {channel}"), plot)
+        limit = output_perturbation(Joint.observed(law, [rows])).information if order == 1 else None
+        save_plot(capacity_plot(points, f"W ~ ({prior}), channel {channel}", limit), plot, force)
 
 
 @app.command(epilog="Example:  choral demo -o demo.choral")
@@ -145,6 +152,10 @@ def demo(
     from choral.show.demo import run
 
     run(output, force, as_json)
+
+
+app.command(epilog=reproduce_command.EPILOG)(reproduce_command.reproduce)
+app.command(epilog=studio_command.EXAMPLE)(studio_command.studio)
 
 
 def read_prior(text: str) -> list[str]:

@@ -1,0 +1,99 @@
+"""What all pictures share: ink and colours that survive black and white, titles, labels that stay readable."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from choral.errors import ChoralError
+
+INK = "#1b1b1b"
+GREY = "#6b6b6b"
+BLUE = "#0b5fa5"
+
+COLOURS = ("#0b5fa5", "#d55e00", "#1b1b1b", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#6b6b6b")
+"""Told apart by people who do not see all colours (after Okabe and Ito); every series also has its own dash and shape."""
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [1, 4], [12, 4], [6, 2, 2, 2, 2, 2])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+
+FONT = "DejaVu Sans, Liberation Sans, Arial, sans-serif"
+LONGEST_LABEL = 38
+
+
+def altair() -> Any:
+    """The altair package, or how to get it."""
+    try:
+        import altair as alt
+    except ImportError as error:
+        raise ChoralError("altair is not installed.", "Install it: pip install 'choral[plots]'.") from error
+    return alt
+
+
+def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 600) -> Any:
+    """The chart under a title that states the finding, with notes below it, in the common style."""
+    alt = altair()
+    title = alt.TitleParams(
+        textwrap.wrap(finding, max(30, width // 8)),
+        subtitle=[line for note in notes if note for line in textwrap.wrap(note, max(40, width // 6))],
+        anchor="start",
+        frame="bounds",
+        fontSize=14,
+        subtitleFontSize=11,
+        subtitleColor=GREY,
+        offset=12,
+    )
+    return (
+        chart.properties(title=title, background="white", padding=12)
+        .configure(font=FONT)
+        .configure_view(stroke=None)
+        .configure_axis(gridColor="#e6e6e6", domainColor=GREY, tickColor=GREY, labelColor=INK, titleColor=INK)
+        .configure_axis(labelFontSize=11, titleFontSize=11, titleFontWeight="normal", labelLimit=320)
+        .configure_legend(labelLimit=320, labelColor=INK, titleColor=INK, titleFontWeight="normal")
+    )
+
+
+def finding_of(chart: Any) -> str:
+    """The title of a finished chart as one line, for those who do not see the picture."""
+    return " ".join(chart.title.text)
+
+
+def short(text: str, most: int = LONGEST_LABEL) -> str:
+    """A label that fits: what is too long loses its middle, since long names often differ at their end.
+
+    >>> short("a column with a long name, 17", 16)
+    'a column w…e, 17'
+    """
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - tail - 1]}…{text[-tail:]}"
+
+
+def distinct(labels: Sequence[str], most: int = LONGEST_LABEL) -> list[str]:
+    """Labels cut to fit; those that would coincide are numbered.
+
+    >>> distinct(["alike", "alike", "other"])
+    ['1: alike', '2: alike', 'other']
+    """
+    cut = [short(label, most) for label in labels]
+    seen = {label for label in cut if cut.count(label) > 1}
+    return [short(f"{i}: {label}", most) if label in seen else label for i, label in enumerate(cut, start=1)]
+
+
+def number(value: float) -> str:
+    """A number as titles say it.
+
+    >>> number(0.0134123), number(0.0), number(1234.5678)
+    ('0.01341', '0', '1235')
+    """
+    return f"{value:.4g}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "code"), counted(3, "code")
+    ('1 code', '3 codes')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,330 @@
+"""Pictures: the numbers in a specification are the library's, the SVG is well-formed, the title states the finding."""
+
+from __future__ import annotations
+
+import json
+import math
+import xml.etree.ElementTree as ET
+from fractions import Fraction as F
+from itertools import pairwise, product
+
+import pytest
+
+import choral as ch
+from choral.errors import ChoralError, FileInTheWayError, ProblemError, TooLargeError
+from choral.show import plots
+from choral.show.plots.curves import Series
+from choral.show.plots.diagram import Link, Stage
+from choral.show.progress import Moment, Recorder
+
+
+def spec(chart):
+    return json.loads(chart.to_json())
+
+
+def datasets(chart):
+    """Every inline list of rows in a specification, wherever it is nested."""
+    found = []
+
+    def walk(node):
+        if isinstance(node, dict):
+            values = node.get("data", {}).get("values") if isinstance(node.get("data"), dict) else None
+            if values is not None:
+                found.append(values)
+            for child in node.values():
+                walk(child)
+        elif isinstance(node, list):
+            for child in node:
+                walk(child)
+
+    walk(spec(chart))
+    return found
+
+
+def rows_with(chart, *keys):
+    """Distinct rows that have these keys."""
+    seen = {json.dumps(row, sort_keys=True) for rows in datasets(chart) for row in rows if set(keys) <= set(row)}
+    return [json.loads(text) for text in seen]
+
+
+def title(chart):
+    text = spec(chart)["title"]["text"]
+    return " ".join(text) if isinstance(text, list) else text
+
+
+def notes(chart):
+    return " ".join(spec(chart)["title"]["subtitle"])
+
+
+def drawn(chart):
+    """The words of the SVG, which must be well-formed."""
+    root = ET.fromstring(plots.as_svg(chart))
+    assert root.tag.endswith("svg")
+    return " ".join(root.itertext())
+
+
+@pytest.fixture(scope="module")
+def clinic():
+    return ch.disclose(ch.examples.clinic(), reveal="diagnosis")
+
+
+@pytest.fixture(scope="module")
+def many():
+    """About two hundred codes."""
+    found = ch.disclose(ch.Exchangeable([F(2, 3), F(1, 3)], ch.bsc(F(1, 10)), 220))
+    assert found.codes > 150
+    return found
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Thirty protected columns, 16 states: each column is one of four uneven bits, or its opposite; W is their sum mod 2."""
+    names = ["W", *(f"a column with a long name and number {i}" for i in range(30))]
+    cells = {}
+    for bits in product((0, 1), repeat=4):
+        record = [bits[i % 4] ^ (i // 4 % 2) for i in range(30)]
+        cells[(sum(bits) % 2, *record)] = 3 + sum(2**i * b for i, b in enumerate(bits))
+    found = ch.disclose(ch.Joint.from_counts(cells, names))
+    assert found.information > 0.1
+    return found
+
+
+def test_the_channel_s_numbers(clinic):
+    chart = plots.channel_plot(clinic)
+    rows = rows_with(chart, "state", "code", "p")
+    names = [", ".join(map(str, state)) for state in clinic.states]
+    assert {(r["state"], r["code"]): r["p"] for r in rows} == {
+        (names[s], str(y)): float(clinic.exact[y][s]) for y in range(clinic.codes) for s in range(len(names))
+    }
+    certain = sum(any(row[s] == 1 for row in clinic.exact) for s in range(8))
+    assert title(chart).startswith(f"{clinic.codes} codes for 8 states: {certain} of 8 states have one certain code")
+    words = drawn(chart)
+    assert all(name in words for name in names)
+
+
+def test_many_codes_are_aggregated_exactly(many):
+    chart = plots.channel_plot(many)
+    rows = rows_with(chart, "state", "code", "p")
+    codes, states = {r["code"] for r in rows}, {r["state"] for r in rows}
+    assert len(codes) == len(states) == 40
+    for state in states:
+        assert math.isclose(sum(r["p"] for r in rows if r["state"] == state), 1, abs_tol=1e-9)
+    assert f"{many.codes - 39} other codes" in codes
+    assert "39 most probable codes" in notes(chart)
+    assert "39 most probable states" in notes(chart)
+    shown = {int(code) for code in codes if code.isdigit()}
+    assert min(many.p_y[y] for y in shown) >= max(p for y, p in enumerate(many.p_y) if y not in shown)
+    lone = next(r for r in rows if r["code"].isdigit() and "other" not in r["state"] and r["p"] > 0)
+    zeros = int(lone["state"].split("×")[0])
+    record = [0] * zeros + [1] * (220 - zeros)
+    assert lone["p"] == float(many.channel_of(record)[int(lone["code"])])
+
+
+def test_posteriors_and_prior(clinic):
+    chart = plots.posterior_plot(clinic)
+    after = {(r["value"], r["code"]): (r["p"], r["weight"]) for r in rows_with(chart, "value", "code", "p")}
+    for v, value in enumerate(("healthy", "ill")):
+        for y in range(clinic.codes):
+            assert after[value, y] == (float(clinic.p_w_given_y[y][v]), float(clinic.p_y[y]))
+    law = ch.examples.clinic()
+    before = {r["value"]: r["p"] for r in rows_with(chart, "value", "p") if "code" not in r}
+    assert before == {value: float(law.probability(diagnosis=value)) for value in ("healthy", "ill")}
+    low, high = (100 * float(f(p[0] for p in clinic.p_w_given_y)) for f in (min, max))
+    assert "57.5 %" in title(chart)
+    assert f"between {low:.1f} % and {high:.1f} %" in title(chart)
+    drawn(chart)
+
+
+def test_many_posteriors(many):
+    chart = plots.posterior_plot(many)
+    assert len(rows_with(chart, "value", "code", "p")) == 2 * many.codes
+    assert f"{many.codes} codes" in notes(chart)
+
+
+def test_before_and_after_is_identical_for_what_is_protected(clinic):
+    chart = plots.before_after_plot(clinic)
+    assert title(chart).startswith(
+        "All 3 protected columns are exactly as before, whatever code is seen; diagnosis moves"
+    )
+    law = ch.examples.clinic()
+    bars = rows_with(chart, "value", "when", "p", "text")
+    chosen = int(next(r["when"] for r in bars if r["when"] != "before").removeprefix("after code "))
+    for name in ("pressure", "glucose", "smoker"):
+        for value in law.alphabets[law.position(name)]:
+            prior = float(law.probability(**{name: value}))
+            assert {r["p"] for r in bars if r["value"] == value and r["when"] == "before"} >= {prior}
+            assert {r["p"] for r in bars if r["value"] == value and r["when"] != "before"} >= {prior}
+    for v, value in enumerate(("healthy", "ill")):
+        (after,) = (r["p"] for r in bars if r["value"] == value and r["when"] != "before")
+        assert after == float(clinic.p_w_given_y[chosen][v])
+    ticks = rows_with(chart, "value", "code", "p")
+    assert {r["p"] for r in ticks if r["value"] == "no"} == {float(law.probability(smoker="no"))}
+    assert len({r["p"] for r in ticks if r["value"] == "ill"}) == clinic.codes
+    moved = max(abs(row[0] - law.probability(diagnosis="healthy")) for row in clinic.p_w_given_y)
+    assert f"{100 * float(moved):.1f} percentage points" in title(chart)
+    drawn(chart)
+
+
+def test_before_and_after_says_when_a_budget_lets_a_column_move():
+    found = ch.disclose(ch.examples.noisy_copies(2), leakage={"X1": F(1, 100), "X2": F(1, 100)})
+    chart = plots.before_after_plot(found)
+    assert "exactly" not in title(chart)
+    assert "as its budget allows" in title(chart)
+
+
+def test_thirty_columns_are_cut_with_a_note(wide):
+    chart = plots.before_after_plot(wide)
+    assert "All 30 protected columns are exactly as before" in title(chart)
+    assert "18 protected columns more not drawn" in notes(chart)
+    words = drawn(chart)
+    panels = words.split("private: ")[1:]
+    assert len({panel[:25] for panel in panels}) == 12
+    assert words.count("private: ") == 12
+    heat = plots.channel_plot(wide)
+    labels = {r["state"] for r in rows_with(heat, "state", "code")}
+    assert len(labels) == len(wide.states)
+    assert max(map(len, labels)) <= 38
+    assert "and 25 more" in notes(heat)
+    drawn(heat)
+
+
+def test_two_codes():
+    found = ch.disclose(ch.examples.xor())
+    assert "2 codes for 4 states: every state has one code" in title(plots.channel_plot(found))
+    for chart in (plots.posterior_plot(found), plots.before_after_plot(found), plots.ladder_plot(found)):
+        drawn(chart)
+
+
+def test_a_code_that_says_nothing():
+    nothing = ch.disclose(ch.examples.noisy_copies(1))
+    assert title(plots.posterior_plot(nothing)) == "No code says anything about W"
+    assert "so is W" in title(plots.before_after_plot(nothing))
+    drawn(plots.ladder_plot(nothing))
+
+
+def test_the_ladder_is_to_scale(clinic):
+    chart = plots.ladder_plot(clinic)
+    bits = [r["bits"] for rows in datasets(chart) for r in rows if "step" in r][:5]
+    b = clinic.bounds
+    assert bits == [b.entropy, b.information, b.upper_bound, clinic.upper_bound, clinic.information]
+    assert bits == sorted(bits, reverse=True)
+    assert f"{clinic.information:.4g} bits about diagnosis are disclosed" in title(chart)
+    assert spec(chart)["layer"][0]["encoding"]["x"]["scale"]["domainMin"] == 0
+    drawn(chart)
+
+
+def test_the_interval_closing():
+    recorder = Recorder()
+    law = ch.Joint.observed([F(2, 3), F(1, 3)], [ch.bsc(F(k, 100)) for k in (5, 15, 25)])
+    found = ch.disclose(law, progress=recorder, solver="sandwich", tol=1e-5)
+    recorder(found.information, found.upper_bound, "certified")
+    chart = plots.closing_plot(recorder.moments)
+    rows = datasets(chart)[0]
+    assert [(r["seconds"], r["information"], r["upper_bound"]) for r in rows] == [
+        (m.seconds, m.information, m.upper_bound) for m in recorder.moments
+    ]
+    assert all(a.seconds <= b.seconds for a, b in pairwise(recorder.moments))
+    assert f"{found.gap:.2g} bits" in title(chart)
+    drawn(chart)
+    drawn(plots.closing_plot([Moment(0.0, 0.5, 0.5, "at once")]))
+    with pytest.raises(ProblemError, match="Nothing was recorded"):
+        plots.closing_plot([])
+
+
+def test_the_segment_is_the_closed_form():
+    alpha, beta, r = F(2, 5), F(1, 2), F(1, 10)
+    ones = (F(1, 10), F(7, 10), F(1, 2), F(1, 5))
+    chart = plots.segment_plot(alpha, beta, r, {"W": ones})
+    (gap,) = rows_with(chart, "chord", "information")
+    found = ch.disclose(ch.examples.two_binary(alpha, beta, r, ones), tol=1e-12)
+    assert math.isclose(gap["information"], found.information, abs_tol=1e-12)
+    assert math.isclose(gap["bits"] - gap["chord"], found.information, abs_tol=1e-12)
+    curve = sorted((p["t"], p["bits"]) for p in rows_with(chart, "t", "bits", "target") if "chord" not in p)
+    assert (curve[0][0], curve[-1][0]) == (float(r - min(alpha, 1 - beta)), float(r))
+    ends = [curve[0][1], curve[-1][1]]
+    share = r / min(alpha, 1 - beta)
+    assert math.isclose(float(share) * ends[0] + float(1 - share) * ends[1], gap["chord"], abs_tol=1e-12)
+    assert f"{found.information:.4g} bits can be told" in title(chart)
+    drawn(chart)
+
+
+def test_the_hypergraph_has_every_state_and_value():
+    graph = ch.hypergraph(ch.examples.bsc_and_bec())
+    chart = plots.hypergraph_plot(graph)
+    lines = rows_with(chart, "state", "edge", "x")
+    assert {(r["edge"], r["state"]) for r in lines} == {
+        (e, ", ".join(map(str, state))) for e, state in enumerate(graph.states)
+    }
+    assert len(lines) == sum(map(len, graph.edges))
+    assert "6 states are 6 hyperedges" in title(chart)
+    drawn(chart)
+    with pytest.raises(TooLargeError, match="incidence"):
+        plots.hypergraph_plot(ch.hypergraph(ch.examples.bernoulli(F(1, 3), 5)))
+
+
+def test_capacity_with_its_limit():
+    points = ch.capacity_curve([F(2, 3), F(1, 3)], ch.bsc(F(1, 10)), [2, 3, 4, 5, 6])
+    chart = plots.capacity_plot(points, "Table 1", 0.0)
+    rows = sorted((r["x"], r["y"], r["upper"]) for r in rows_with(chart, "x", "y", "upper"))
+    assert rows == [(p.n, p.information, p.upper_bound) for p in points]
+    assert "Most can be told at n = 5: 0.0539 bits; 0.0515 at n = 6; the limit is 0" in title(chart)
+    assert "limit C₁(0) = 0" in drawn(chart)
+    assert "limit" not in title(plots.capacity_plot(points, "Table 1"))
+    with pytest.raises(ProblemError, match="no point"):
+        plots.capacity_plot([], "nothing")
+
+
+def test_the_tradeoff_s_numbers():
+    law = ch.examples.noisy_copies(1)
+    curves = {"C₁(α)": ch.tradeoff(law, leakage=[0, F(1, 10), F(3, 10)], tol=1e-4)}
+    chart = plots.tradeoff_plot(curves)
+    rows = sorted((r["x"], r["y"], r["upper"]) for r in rows_with(chart, "x", "y", "upper"))
+    assert rows == [(p.leakage, p.information, p.upper_bound) for p in curves["C₁(α)"]]
+    assert "when the leakage allowed rises from 0 to 0.3 bits" in title(chart)
+    drawn(chart)
+    with pytest.raises(ProblemError, match="no points"):
+        plots.tradeoff_plot({"C₁(α)": []})
+
+
+def test_schemes_compared():
+    told = {"rotation": 1.439, "windows": 1.196}
+    chart = plots.schemes_plot(told, 3.525, 4)
+    assert {r["scheme"]: r["bits"] for r in rows_with(chart, "scheme", "bits")} == told
+    assert title(chart) == "rotation tells most of 4 samples: 1.439 of 3.525 bits"
+    assert "1.439" in drawn(chart)
+
+
+def test_lines_can_be_told_apart_without_colour():
+    series = [Series(f"line {i}", (1.0, 10.0, 100.0), (0.1 * i, 0.5, 0.5)) for i in range(8)]
+    chart = plots.lines_plot(series, "They meet", x_title="n", y_title="bits", log_x=True)
+    (dash,) = {
+        json.dumps(layer["encoding"]["strokeDash"]["scale"]["range"])
+        for layer in spec(chart)["layer"]
+        if "strokeDash" in layer["encoding"]
+    }
+    assert len({json.dumps(d) for d in json.loads(dash)}) == 8
+    labels = sorted(r["place"] for r in rows_with(chart, "place", "text"))
+    assert len(labels) == 8
+    assert min(b - a for a, b in pairwise(labels)) > 0.01
+    drawn(chart)
+
+
+def test_a_diagram_has_every_transition():
+    links = [Link(0, 0, 0, F(2, 3)), Link(0, 0, 1, F(1, 3)), Link(0, 1, 1, F(1))]
+    chart = plots.diagram_plot([Stage("X", (0, 1)), Stage("S", (0, 1))], links, "A Z-channel")
+    assert sorted(r["text"] for r in rows_with(chart, "text", "p")) == ["1", "1/3", "2/3"]
+    assert "2/3" in drawn(chart)
+
+
+def test_pictures_are_written_whole(tmp_path, clinic):
+    chart = plots.ladder_plot(clinic)
+    for ending, start in ((".svg", b"<svg"), (".png", b"\x89PNG")):
+        file = tmp_path / f"ladder{ending}"
+        plots.save_plot(chart, file)
+        assert file.read_bytes().startswith(start)
+        with pytest.raises(FileInTheWayError):
+            plots.save_plot(chart, file)
+        plots.save_plot(chart, file, force=True)
+    with pytest.raises(ChoralError, match="neither"):
+        plots.save_plot(chart, tmp_path / "ladder.pdf")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ladder.png", "ladder.svg"]
