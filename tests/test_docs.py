@@ -23,8 +23,8 @@ import choral
 ROOT = Path(__file__).parents[1]
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NOT_HERE = ("make ", "choral studio", "choral reproduce")
-"""Run by tests of their own, or by whoever runs these."""
+NOT_HERE = re.compile("make |pip |choral studio|choral reproduce|.*--engine spark|export CHORAL_SPARK")
+"""Commands that have tests of their own, or set up what runs these."""
 
 
 def sessions(path):
@@ -38,7 +38,7 @@ def sessions(path):
                 found[-1] = (found[-1][0] + "\n" + line[2:], [])
             else:
                 found[-1][1].append(line)
-    return [(command, "\n".join(lines)) for command, lines in found if not command.startswith(NOT_HERE)]
+    return [(command, "\n".join(lines)) for command, lines in found if not NOT_HERE.match(command)]
 
 
 WITH_COMMANDS = [path for path in TEXTS if sessions(path)]
