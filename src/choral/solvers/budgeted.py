@@ -293,7 +293,10 @@ def _conic(cost: Floats, p: Floats, M: Floats, groups: list[_Group], seconds: fl
     if not (np.isfinite(x).all() and np.isfinite(dual).all()) or str(solved.status) not in _GOOD:
         return None
     shares_ = np.maximum(x[: N * L].reshape(L, N).T, 0.0)
-    shares_ /= shares_.sum(axis=1, keepdims=True)
+    sums = shares_.sum(axis=1, keepdims=True)
+    if not (sums > 0.5).all():
+        return None
+    shares_ /= sums
     nu = np.zeros((L, 0)) if private is None else -dual[private].reshape(L, r)
     by_group, prices = [], []
     for group, (first, second) in zip(groups, places, strict=True):
