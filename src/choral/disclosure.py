@@ -134,10 +134,11 @@ class Disclosure:
     @cached_property
     def p_y(self) -> tuple[Fraction, ...]:
         """The law of the code."""
-        return tuple(sum(code.values(), Fraction(0)) for code in self._joint)
+        return tuple(sum(code.values(), Fraction(0)) for code in self.joint)
 
     @cached_property
-    def _joint(self) -> list[dict[int, Fraction]]:
+    def joint(self) -> list[dict[int, Fraction]]:
+        """p(s, y) as Fractions, one mapping from states per code."""
         return self.exact_channel.joint(self.problem)
 
     @cached_property
@@ -146,7 +147,7 @@ class Disclosure:
         zero = Fraction(0)
         return tuple(
             tuple(code[s] / mass if s in code else zero for s in range(self.problem.size))
-            for code, mass in zip(self._joint, self.p_y, strict=True)
+            for code, mass in zip(self.joint, self.p_y, strict=True)
         )
 
     @cached_property
@@ -154,7 +155,7 @@ class Disclosure:
         """The posterior of the target, one row per code, over `problem.target.values`."""
         cells = self.problem.target.by_state(self.problem.size)
         rows = []
-        for code, mass in zip(self._joint, self.p_y, strict=True):
+        for code, mass in zip(self.joint, self.p_y, strict=True):
             row = [Fraction(0)] * len(self.problem.target.values)
             for s, p in code.items():
                 for v, w in cells[s]:

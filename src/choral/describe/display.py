@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
+from typing import TypeAlias
 
 LONGEST_FRACTION = 13
 """A fraction that takes more characters than this is shown as a decimal, marked with ≈."""
+
+LONGEST_EXACT = 60
+"""A number in HTML that takes more characters than this is given as a float."""
 
 
 def show(number: Fraction) -> str:
@@ -17,8 +21,72 @@ def show(number: Fraction) -> str:
     >>> show(Fraction(1, 3)), show(Fraction(123456789, 1234567891))
     ('1/3', '≈0.1')
     """
+    return written(number, LONGEST_FRACTION) or f"≈{float(number):.6g}"
+
+
+def written(number: Fraction, most: int) -> str | None:
+    """A fraction in at most so many characters, or None; also where Python refuses to write it out.
+
+    >>> written(Fraction(1, 3), 4), written(Fraction(1, 3**20_000), 4)
+    ('1/3', None)
+    """
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > 4 * most:
+        return None
     text = str(number)
-    return text if len(text) <= LONGEST_FRACTION else f"≈{float(number):.6g}"
+    return text if len(text) <= most else None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A number as it is and as it is shown. In HTML both are there, so that nobody has to trust the rounding.
+
+    >>> str(Shown(0.123456, "0.123")), Shown(Fraction(1, 3), "33.3 %").html()
+    ('0.123', '<data value="1/3">33.3 %</data>')
+    """
+
+    value: float | int | Fraction
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def html(self) -> str:
+        """A `data` element: the number itself as its value, and what is read as its text."""
+        exact = written(self.value, LONGEST_EXACT) if isinstance(self.value, Fraction) else repr(self.value)
+        exact = exact or repr(float(self.value))
+        return f'<data value="{escape(exact)}">{escape(self.text)}</data>'
+
+
+Cell: TypeAlias = "str | Shown"
+
+
+def cell_html(cell: Cell) -> str:
+    """What stands in a cell of a table, escaped."""
+    return cell.html() if isinstance(cell, Shown) else escape(cell)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table of words and numbers with its headings, for terminals, notebooks and pages; the first cell heads its row."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+
+    def html(self) -> str:
+        """The table as HTML, every text escaped."""
+        head = "".join(f"<th scope='col'>{escape(text)}</th>" for text in self.columns)
+        body = "".join(
+            f"<tr><th scope='row'>{cell_html(row[0])}</th>{''.join(f'<td>{cell_html(c)}</td>' for c in row[1:])}</tr>"
+            for row in self.rows
+        )
+        words = ". ".join(text.rstrip(".") for text in (self.title, self.caption) if text)
+        title = f"<caption>{escape(words)}</caption>" if words else ""
+        columns = f"<thead><tr>{head}</tr></thead>" if any(self.columns) else ""
+        return f"<table>{title}{columns}<tbody>{body}</tbody></table>"
+
+    _repr_html_ = html
 
 
 @dataclass(frozen=True)

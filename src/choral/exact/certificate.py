@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -63,10 +63,13 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, "digest": hashlib.sha256(_canonical(rest)).hexdigest()}
 
 
-def check(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the stand-alone verifier on a document; raises `VerificationError` naming the first claim that fails."""
+def check(document: Mapping[str, Any], say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
+    """Run the stand-alone verifier on a document; raises `VerificationError` naming the first claim that fails.
+
+    `say` gets what the verifier prints, line by line.
+    """
     try:
-        found: dict[str, Any] = verifier.verify(document_to_text(document))
+        found: dict[str, Any] = verifier.verify(document_to_text(document), say=say)
     except verifier.ClaimFailed as failed:
         raise VerificationError(failed.claim, failed.reason) from None
     return found

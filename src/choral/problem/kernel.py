@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from choral.describe.display import Listing
 from choral.describe.joint import entropy_of
 from choral.errors import ProblemError
 from choral.problem.budget import Budget, FurtherLaw
 
 Index = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+MOST_LISTED = 40
+"""Protected groups that are listed where a problem is displayed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +185,18 @@ class Problem:
             ", …" if len(self.groups) > 8 else ""
         )
         return f"Problem(reveal {self.target.name}, protect {protected}; {self.size} states)"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, str]] = [
+            ("reveal", f"{self.target.name}, of {len(self.target.values)} values"),
+            ("use", ", ".join(self.columns)),
+            *(("protect", self.protection(g)) for g in range(min(MOST_LISTED, len(self.groups)))),
+        ]
+        if len(self.groups) > MOST_LISTED:
+            rows.append(("protect", f"… and {len(self.groups) - MOST_LISTED} more groups"))
+        if self.further:
+            rows.append(("further laws", f"{len(self.further)}"))
+        return Listing("", ("", ""), [*rows, ("states", f"{self.size}")]).html()
 
 
 def conditional(variable: Variable, weights: Sequence[int]) -> Floats:

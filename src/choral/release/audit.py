@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import combinations, islice
 from typing import Any
 
@@ -18,9 +19,10 @@ import numpy as np
 from choral.disclosure import Disclosure
 from choral.errors import ProblemError
 from choral.problem.solution import floats_of
-from choral.release.advice import summary_of
+from choral.release.advice import UNLIKELY, summary_of
 from choral.release.composition import CompositionLeak, composition_leak
 from choral.release.file import Release
+from choral.release.findings import listings
 from choral.release.leakage import Leakage, Published
 from choral.release.out_of_sample import OutOfSample, uniform_bound, validated_bound
 from choral.release.output_tests import OutputTests, output_tests
@@ -114,6 +116,12 @@ class Audit:
         return all(x.zero for law in declared for x, b in zip(law.groups, self.budgets, strict=True) if b is None)
 
     @property
+    def passed(self) -> bool:
+        """Whether what is promised holds, and the codes that were given out, if any, pass the tests of it."""
+        tests = () if self.output is None else self.output.tests
+        return self.kept and not any(test.protected and test.adjusted < UNLIKELY for test in tests)
+
+    @property
     def summary(self) -> str:
         """One paragraph: which leaks are large, and what to do about each."""
         return summary_of(self)
@@ -126,6 +134,7 @@ class Audit:
             "codes": self.codes,
             "private": self.private,
             "kept": self.kept,
+            "passed": self.passed,
             "budgets": list(self.budgets),
             "view": self.view,
             "laws": [law.to_json() for law in self.laws],
@@ -139,6 +148,10 @@ class Audit:
             "notes": list(self.notes),
             "summary": self.summary,
         }
+
+    def _repr_html_(self) -> str:
+        tables = "".join(listing.html() for listing in listings(self))
+        return f"<p>{escape(self.summary)}</p>{''.join(f'<p>{escape(note)}</p>' for note in self.notes)}{tables}"
 
 
 def audit(

@@ -14,9 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from choral.describe.display import Listing
 from choral.disclosure import Disclosure, check_output, load, write_whole
 from choral.errors import ReleaseFileError
 from choral.exact import certificate
+from choral.problem.kernel import MOST_LISTED
 from choral.release.recipe import Recipe
 
 KEY_BYTES = 32
@@ -53,6 +55,26 @@ class Release:
         added = {"recipe": self.recipe.to_document(), "salt": self.salt.hex(), **key}
         return certificate.sealed({**self.certificate, **added})
 
+    def __repr__(self) -> str:
+        return f"Release({self.recipe.table_rows} rows, {self.recipe.size} states; {self.disclosure!r})"
+
+    def _repr_html_(self) -> str:
+        """What is public of a release and what it promises; never its key."""
+        recipe, found = self.recipe, self.disclosure
+        groups = [found.problem.protection(g) for g in range(len(found.problem.groups))]
+        rows = [
+            ("tells about", " and ".join(recipe.reveal)),
+            ("looks at", ", ".join(recipe.use)),
+            ("private", ", ".join(groups[:MOST_LISTED]) + (", …" if len(groups) > MOST_LISTED else "")),
+            ("law", str(recipe.law["about"])),
+            ("information", f"{found.information:.9f} bits, of at most {found.upper_bound:.9f}"),
+            ("codes, states", f"{found.codes}, {recipe.size}"),
+            ("rows at fit time", f"{recipe.table_rows}"),
+            ("key", "in a file of its own" if self.key is None else "in the release file"),
+            ("digest", self.digest),
+        ]
+        return Listing("", ("", ""), rows).html()
+
     def needed_key(self) -> bytes:
         """The key; raises `ReleaseFileError` when it lives apart and was not given."""
         if self.key is None:
@@ -80,6 +102,16 @@ class Release:
 
 def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release:
     """The release in a file, every claim verified first, with its key if that is in the file or in `key_path`."""
+    found = load_any(path, key_path)
+    if isinstance(found, Disclosure):
+        raise ReleaseFileError(
+            f"{path} is a disclosure without a recipe for tables.", "Make a release of a table with: choral fit."
+        )
+    return found
+
+
+def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release | Disclosure:
+    """What a release file holds, every claim verified first: the release of a table, or a disclosure without a recipe."""
     mistaken = {CARD_FORMAT: "the public card of a release", KEY_FORMAT: "the key of a release"}.get(
         format_of(path) or ""
     )
@@ -87,9 +119,7 @@ def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] 
         raise ReleaseFileError(f"{path} is {mistaken}.", "Give the release file itself (release.choral).")
     disclosure = load(path)
     if "recipe" not in disclosure.document:
-        raise ReleaseFileError(
-            f"{path} is a disclosure without a recipe for tables.", "Make a release of a table with: choral fit."
-        )
+        return disclosure
     recipe = Recipe.from_document(disclosure.document["recipe"])
     if recipe.size != len(disclosure.states):
         raise ReleaseFileError(f"The recipe of {path} does not fit its channel.", "Get the file again.")

@@ -13,7 +13,9 @@ from choral.errors import ChoralError, ProblemError
 from choral.show.commands import audit as audit_command
 from choral.show.commands import disclose as disclose_command
 from choral.show.commands import fit as fit_commands
+from choral.show.commands import report as report_command
 from choral.show.commands import reproduce as reproduce_command
+from choral.show.commands import studio as studio_command
 from choral.show.options import AsJson, print_json
 from choral.version import __version__
 
@@ -86,6 +88,7 @@ app.command(epilog=fit_commands.FIT)(fit_commands.fit)
 app.command(epilog=disclose_command.EPILOG)(disclose_command.disclose)
 app.command(epilog=fit_commands.DECODE)(fit_commands.decode)
 app.command(epilog=audit_command.EXAMPLE)(audit_command.audit)
+app.command(epilog=report_command.EXAMPLE)(report_command.report)
 
 
 @app.command(
@@ -152,6 +155,7 @@ def demo(
 
 
 app.command(epilog=reproduce_command.EPILOG)(reproduce_command.reproduce)
+app.command(epilog=studio_command.EXAMPLE)(studio_command.studio)
 
 
 def read_prior(text: str) -> list[str]:

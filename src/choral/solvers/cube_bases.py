@@ -244,9 +244,7 @@ def different_bases(n: int, should_stop: Callable[[], bool] | None = None) -> Ba
     for bases in all_bases(n, None, 0.0, should_stop):
         unit = (scale / bases.det)[:, None]
         start, slope = (np.rint(x * unit).astype(np.int64) for x in (bases.start, bases.slope))
-        kind = ((weights_of(n)[bases.points] << BITS) + start + HALF << BITS) + slope + HALF
-        kind[(start == 0) & (slope == 0)] = 0
-        kind.sort(axis=1)
+        kind = _kinds(weights_of(n)[bases.points], start, slope)
         first = _first_of_each(kind)
         kinds.append(kind[first])
         kept.append(bases.part(first))
@@ -254,6 +252,22 @@ def different_bases(n: int, should_stop: Callable[[], bool] | None = None) -> Ba
     parts = ("points", "start", "slope", "det")
     _LISTED[n] = Bases(*(np.concatenate([getattr(b, name) for b in kept])[first] for name in parts))
     return _LISTED[n]
+
+
+def one_of_each_kind(bases: Bases, n: int) -> tuple[list[bytes], Bases]:
+    """One basis for each way of having masses on weights, and a name for each way; a way may keep two names, if the
+    determinants differ."""
+    start, slope, det = (x.astype(np.int64) for x in (bases.start, bases.slope, bases.det))
+    kind = np.hstack([det[:, None], _kinds(weights_of(n)[bases.points], start, slope)])
+    first = _first_of_each(kind)
+    return [row.tobytes() for row in kind[first]], bases.part(first)
+
+
+def _kinds(weights: Index, start: Index, slope: Index) -> Index:
+    """A row of numbers for each basis, equal for two when their masses on weights are."""
+    kind = ((weights << BITS) + start + HALF << BITS) + slope + HALF
+    kind[(start == 0) & (slope == 0)] = 0
+    return np.sort(kind, axis=1)
 
 
 def _first_of_each(rows: Index) -> Index:

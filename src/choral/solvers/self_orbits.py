@@ -30,7 +30,7 @@ import scipy.optimize
 from choral.errors import SolverError
 from choral.problem.kernel import Floats, Index, Problem
 from choral.problem.solution import ExactChannel, GroupBound, Solution, VertexBound, near_float
-from choral.solvers.cube_bases import Bases, Cube, all_bases, different_bases, weights_of
+from choral.solvers.cube_bases import Bases, Cube, all_bases, different_bases, one_of_each_kind, weights_of
 from choral.solvers.mixture import best_weights
 
 FEWEST, PROVED, MOST = 4, 6, 9
@@ -137,20 +137,20 @@ def near_least(batches: Iterable[Bases], n: int, q: Fraction, pi: Floats) -> tup
     fractions. The masses are off by less than 1e-13, so a slack is by less than 1e-12·(1 + max |π|): the margin is wider.
     """
     margin = max(NEAREST, 1e-12 * (1 + float(np.abs(pi).max())))
-    kept: list[tuple[float, Bases]] = []
+    kept: dict[bytes, tuple[float, Orbit | None]] = {}
     least = np.inf
-    for bases in batches:
+    for batch in batches:
+        near = np.flatnonzero(_slacks(batch, n, float(q), pi) <= least + margin)
+        names, bases = one_of_each_kind(batch.part(near), n)
         slack = _slacks(bases, n, float(q), pi)
-        order = np.flatnonzero(slack <= least + margin)
-        for k in order[np.argsort(slack[order])].tolist():
+        for k in np.argsort(slack).tolist():
             if slack[k] > least + margin:
                 break
-            if _orbit(bases, k, q) is None:
-                continue
-            least = min(least, float(slack[k]))
-            kept.append((float(slack[k]), bases.part(np.array([k]))))
-    orbits = [_orbit(bases, 0, q) for slack, bases in kept if slack <= least + margin]
-    return tuple(orbit for orbit in orbits if orbit is not None)
+            if names[k] not in kept:
+                orbit = _orbit(bases, k, q)
+                kept[names[k]] = float(slack[k]), orbit
+                least = min(least, float(slack[k])) if orbit is not None else least
+    return tuple(orbit for slack, orbit in kept.values() if orbit is not None and slack <= least + margin)
 
 
 def proof_by_all_bases(answer: OnTypes, q: Fraction, should_stop: Callable[[], bool] | None = None) -> OnTypes:

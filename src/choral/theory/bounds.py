@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from html import escape
 
+from choral.describe.display import Listing
 from choral.problem.budget import Budget
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
@@ -57,8 +57,7 @@ class Bounds:
         return "\n".join(f"{label.ljust(width)}  {value}" for label, value in self.rows())
 
     def _repr_html_(self) -> str:
-        body = "".join(f"<tr><th scope='row'>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in self.rows())
-        return f"<table>{body}</table>"
+        return Listing("", ("", ""), self.rows()).html()
 
 
 def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:

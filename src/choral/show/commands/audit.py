@@ -12,8 +12,8 @@ from choral.show.options import AsJson, print_json
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from choral.describe.display import Listing
     from choral.release.audit import Audit
-    from choral.release.leakage import Leakage
 
 EXAMPLE = (
     "Examples:  choral audit release.choral     "
@@ -43,7 +43,6 @@ def audit(
     Exit status 0 only if what is promised holds: every protected group without a budget is independent of the code under
     the release's own laws, and the codes that were given out, if any, pass the tests of it.
     """
-    from choral.release.advice import UNLIKELY
     from choral.release.audit import audit as audited
     from choral.release.file import load_release
 
@@ -59,8 +58,7 @@ def audit(
         print_json(found.to_json())
     else:
         show(found)
-    failed = found.output is not None and any(t.protected and t.adjusted < UNLIKELY for t in found.output.tests)
-    if failed or not found.kept:
+    if not found.passed:
         raise typer.Exit(1)
 
 
@@ -78,103 +76,20 @@ def show(found: Audit) -> None:
 
 
 def tables(found: Audit) -> list[Table]:
-    """The findings as tables; numbers are rounded here and nowhere before."""
-    made = [_leaks(f"Protected, under {law.name}", law.groups) for law in found.laws]
-    made.append(_leaks(f"Not protected, under {found.view}", found.columns))
-    pairs, triples, knowing = (found.looked[name] for name in ("pairs", "triples", "knowing"))
-    together = _leaks(
-        f"Together: {pairs.at} of {pairs.of} pairs and {triples.at} of {triples.of} triples looked at, the largest shown",
-        [leak.leakage for leak in found.together],
-    )
-    made += [together, _leaks(f"Knowing another column: {knowing.at} of {knowing.of} looked at", found.knowing)]
-    if found.composition:
-        made.append(
-            _table(
-                "To someone who knows the exact composition of the table",
-                ["about", "records", "bits", "how", "at most", "for sure", "worst"],
-                [
-                    [
-                        "+".join(leak.about),
-                        str(leak.records),
-                        f"{leak.bits:.3g}",
-                        leak.method,
-                        f"{leak.bound:.3g}",
-                        "" if leak.certain is None else f"{leak.certain:.2g}",
-                        "; ".join(f"{w.bits:.2g} bits where {w.count} share a value" for w in leak.worst[:1]),
-                    ]
-                    for leak in found.composition
-                ],
-            )
-        )
-    for bound in found.out_of_sample:
-        made.append(
-            _table(
-                f"New records, confidence {bound.confidence:g}, from {bound.source} of {bound.rows} rows",
-                ["about", "advantage at most", "bits at most", "rarest value"],
-                [["+".join(g.about), f"{g.bound:.3g}", f"{g.bits:.3g}", f"{g.count} rows"] for g in bound.groups],
-                f"By {bound.inequality}. Assumes that {bound.assumes}.",
-            )
-        )
-    if found.output is not None:
-        made.append(
-            _table(
-                f"Tests of {found.output.rows} codes that were given out",
-                ["", "question", "G", "p", "corrected", "how"],
-                [
-                    [
-                        "+".join(t.about),
-                        t.question + ("" if t.protected else " (not promised)"),
-                        f"{t.statistic:.4g}",
-                        f"{t.p_value:.3g}",
-                        f"{t.adjusted:.3g}",
-                        t.method,
-                    ]
-                    for t in found.output.tests
-                ],
-            )
-        )
-        made.append(
-            _table(
-                "A classifier that sees the code",
-                ["guesses", "right", "majority guess", "gain", "standard errors"],
-                [
-                    [
-                        "+".join(g.about),
-                        f"{g.accuracy:.4f}",
-                        f"{g.majority:.4f}",
-                        f"{g.accuracy - g.majority:+.4f} ± {g.error:.4f}",
-                        f"{g.sigmas:+.1f}",
-                    ]
-                    for g in found.output.guesses
-                ],
-            )
-        )
-    return made
+    """The findings as tables for a terminal."""
+    from choral.release.findings import listings
+
+    return [_table(listing) for listing in listings(found)]
 
 
-def _leaks(title: str, leaks: tuple[Leakage, ...] | list[Leakage]) -> Table:
-    return _table(
-        title,
-        ["leak", "bits", "best guess before", "after"],
-        [
-            [
-                leak.name,
-                "0, exactly" if leak.zero else f"{leak.bits:.6g}",
-                f"{float(leak.guess_before):.4f}",
-                f"{float(leak.guess_after):.4f}",
-            ]
-            for leak in leaks
-        ],
-    )
-
-
-def _table(title: str, columns: list[str], rows: list[list[str]], caption: str | None = None) -> Table:
+def _table(listing: Listing) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left", caption=caption and Text(caption), caption_justify="left")
-    for column in columns:
+    caption = Text(listing.caption) if listing.caption else None
+    table = Table(title=Text(listing.title), title_justify="left", caption=caption, caption_justify="left")
+    for column in listing.columns:
         table.add_column(Text(column))
-    for row in rows or [["none", *[""] * (len(columns) - 1)]]:
-        table.add_row(*map(Text, row))
+    for row in listing.rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
     return table

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from choral.describe.compact import Exchangeable
+from choral.describe.display import written
 from choral.disclosure import Disclosure
 from choral.show.plots.style import INK, altair, counted, distinct, finished
 
@@ -31,7 +32,7 @@ def channel_plot(disclosure: Disclosure) -> Any:
     ]
     names = state_names(disclosure)
     state_labels = [_set_name(group, problem.size, "state", names) for group in states]
-    joint = disclosure.exact_channel.joint(problem)
+    joint = disclosure.joint
     rows = []
     for group, label in zip(states, state_labels, strict=True):
         mass = sum((problem.prior_of(s) for s in group), Fraction(0))
@@ -50,6 +51,7 @@ def channel_plot(disclosure: Disclosure) -> Any:
             "p:Q",
             scale=alt.Scale(domain=[0, 1], range=["#ffffff", "#9ecae1", "#08306b"], interpolate="lab"),
             title="p(y | state)",
+            legend=alt.Legend(orient="bottom", gradientLength=200),
         )
     )
     if len(rows) <= MOST_NUMBERS and len(codes) <= 12:
@@ -70,8 +72,8 @@ def channel_plot(disclosure: Disclosure) -> Any:
         f"{counted(disclosure.codes, 'code')} for {counted(problem.size, 'state')}: {how}",
         [
             _columns_note(disclosure),
-            _left_out(len(codes), disclosure.codes, "codes"),
-            _left_out(len(states), problem.size, "states"),
+            left_out(len(codes), disclosure.codes, "codes"),
+            left_out(len(states), problem.size, "states"),
         ],
         width=max(440, width + 220),
     )
@@ -114,15 +116,15 @@ def _set_name(group: Sequence[int], count: int, noun: str, names: Sequence[str])
     return names[group[0]] if len(group) == 1 else f"{len(group)} other {noun}s"
 
 
-def _left_out(shown: int, count: int, noun: str) -> str:
+def left_out(shown: int, count: int, noun: str) -> str:
+    """A note where `leading` put some together."""
     return "" if shown == count else f"the {shown - 1} most probable {noun} are drawn one by one, the others together"
 
 
 def _in_cell(share: Fraction) -> str:
     if not share:
         return "·"
-    text = str(share)
-    if len(text) <= 4:
+    if text := written(share, 4):
         return text
     rounded = f"{float(share):.2f}"
     return {"0.00": "<.01", "1.00": ">.99"}.get(rounded, rounded[1:])

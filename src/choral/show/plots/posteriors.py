@@ -8,13 +8,17 @@ from typing import Any
 
 from choral.disclosure import Disclosure
 from choral.problem.kernel import Variable
-from choral.show.plots.channel import leading
+from choral.show.plots.channel import leading, left_out
 from choral.show.plots.style import BLUE, INK, altair, counted, distinct, finished, number, short
 
 MOST_VALUES = 20
 MOST_COLUMNS = 12
 MOST_BARS = 8
 FEW_CODES = 12
+MOST_MARKS = 250
+"""Codes that have a circle of their own."""
+FINEST = 600
+"""Where there are many codes, ticks that fall on the same place of so many are drawn once."""
 
 
 def posterior_plot(disclosure: Disclosure) -> Any:
@@ -27,11 +31,12 @@ def posterior_plot(disclosure: Disclosure) -> Any:
     prior, given = laws_of(disclosure, target)
     sets = leading(prior, MOST_VALUES)
     labels = value_names(target, sets)
-    weights = [float(p) for p in disclosure.p_y]
+    codes, laws = drawn_codes(disclosure, prior, given)
+    weights = [float(sum(disclosure.p_y[y] for y in members)) for members in codes]
     rows = [
-        {"value": label, "code": y, "p": float(sum(law[v] for v in group)), "weight": weights[y]}
+        {"value": label, "code": members[0], "p": float(sum(law[v] for v in group)), "weight": weight}
         for group, label in zip(sets, labels, strict=True)
-        for y, law in enumerate(given)
+        for members, law, weight in zip(codes, laws, weights, strict=True)
     ]
     before = [
         {"value": label, "p": float(sum(prior[v] for v in group))} for group, label in zip(sets, labels, strict=True)
@@ -55,11 +60,11 @@ def posterior_plot(disclosure: Disclosure) -> Any:
     moved = f"from {percent(prior[most])} to between {percent(low)} and {percent(high)}"
     name = f"P({target.name} = {_value(target, most)})"
     finding = f"Seeing the code moves {name} {moved}" if low < high else f"No code says anything about {target.name}"
-    note = f"{counted(len(weights), 'code')}; the black bar is the prior: what is known without the code"
+    note = f"{counted(disclosure.codes, 'code')}; the black bar is the prior: what is known without the code"
     return finished(
         (after + mark).properties(width=480, height=34 * len(sets)),
         finding,
-        [note, _grouped(sets, len(prior), target.name)],
+        [note, left_out(len(codes), disclosure.codes, "codes"), _grouped(sets, len(prior), target.name)],
     )
 
 
@@ -88,13 +93,11 @@ def before_after_plot(disclosure: Disclosure) -> Any:
         worst = max(leaks, key=lambda name: leaks[name])
         said = f"{worst} moves by up to {points(leaks[worst])}, as its budget allows"
     told = largest_move(before, given)
-    left_out = len(problem.groups) - len(groups)
+    undrawn = len(problem.groups) - len(groups)
     notes = [
         f"bars: the law before, and after code {chosen}, which tells most; ticks: each of {counted(len(given), 'code')}",
         "equality is decided in exact fractions, for every code" if not leaks else "",
-        f"{counted(left_out, 'protected column')} more not drawn; the title is about all of them"
-        if left_out > 0
-        else "",
+        f"{counted(undrawn, 'protected column')} more not drawn; the title is about all of them" if undrawn > 0 else "",
     ]
     chart = alt.hconcat(alt.concat(*panels, columns=1 if len(panels) <= 4 else 2, spacing=14), right, spacing=40)
     finding = f"{said}; {target.name} moves by up to {points(told)}" if told else f"{said}; so is {target.name}"
@@ -114,14 +117,40 @@ def laws_of(disclosure: Disclosure, variable: Variable) -> tuple[list[Fraction],
     cells = variable.by_state(problem.size)
     prior = [Fraction(weight, problem.total) for weight in variable.marginal]
     given = []
-    for code in disclosure.exact_channel.joint(problem):
+    for code, total in zip(disclosure.joint, disclosure.p_y, strict=True):
         row = [Fraction(0)] * len(variable.values)
         for s, mass in code.items():
             for v, weight in cells[s]:
-                row[v] += mass * Fraction(weight, problem.weights[s])
-        total = sum(row)
+                row[v] += mass if weight == problem.weights[s] else mass * Fraction(weight, problem.weights[s])
         given.append([p / total for p in row])
     return prior, given
+
+
+def drawn_codes(
+    disclosure: Disclosure, prior: Sequence[Fraction], given: Sequence[Sequence[Fraction]]
+) -> tuple[list[list[int]], list[Sequence[Fraction]]]:
+    """The codes that are marked one by one, the others as one set at the end, and the law given each.
+
+    What is given the others follows from the rest: all codes together say what is known without them.
+    """
+    codes = leading(disclosure.p_y, MOST_MARKS)
+    return codes, [
+        given[members[0]] if len(members) == 1 else others(disclosure, prior, given, codes) for members in codes
+    ]
+
+
+def others(
+    disclosure: Disclosure,
+    prior: Sequence[Fraction],
+    given: Sequence[Sequence[Fraction]],
+    codes: Sequence[Sequence[int]],
+) -> list[Fraction]:
+    """The law given one of the last set of codes: the prior less what the codes before it, one by one, account for."""
+    alone = [members[0] for members in codes[:-1]]
+    mass = 1 - sum((disclosure.p_y[y] for y in alone), Fraction(0))
+    return [
+        (p - sum((disclosure.p_y[y] * given[y][v] for y in alone), Fraction(0))) / mass for v, p in enumerate(prior)
+    ]
 
 
 def largest_move(prior: Sequence[Fraction], given: Sequence[Sequence[Fraction]]) -> Fraction:
@@ -140,10 +169,12 @@ def most_telling(p_y: Sequence[Fraction], prior: Sequence[Fraction], given: Sequ
 def percent(share: Fraction | float) -> str:
     """A probability as people say it.
 
-    >>> percent(Fraction(1, 3)), percent(0.5), percent(0.0004)
-    ('33.3 %', '50 %', '0.04 %')
+    >>> percent(Fraction(1, 3)), percent(0.5), percent(0.0004), percent(1e-15), percent(0.99999)
+    ('33.3 %', '50 %', '0.04 %', '< 0.01 %', '> 99.9 %')
     """
     value = 100 * float(share)
+    if 0 < value < 0.01 or 99.95 <= value < 100:
+        return "< 0.01 %" if value < 1 else "> 99.9 %"
     return f"{number(round(value, 1) if value >= 0.1 else value)} %"
 
 
@@ -186,10 +217,11 @@ def _panel(
         for when, law in (("before", prior), (after, given[chosen])):
             p = sum((law[v] for v in group), Fraction(0))
             bars.append({"value": label, "when": when, "p": float(p), "text": percent(p)})
-        ticks += [
-            {"value": label, "when": after, "code": y, "p": float(sum(law[v] for v in group))}
-            for y, law in enumerate(given)
-        ]
+        places: dict[float, tuple[int, float]] = {}
+        for y, law in enumerate(given):
+            p_given = float(sum(law[v] for v in group))
+            places.setdefault(p_given if few else round(p_given * FINEST), (y, p_given))
+        ticks += [{"value": label, "when": after, "code": y, "p": p_given} for y, p_given in places.values()]
     y = alt.Y("value:N", sort=labels, title=None)
     offset = alt.YOffset("when:N", sort=["before", after])
     x = alt.X("p:Q", scale=alt.Scale(domain=[0, 1]), title="probability", axis=alt.Axis(tickCount=5, format=".1f"))

@@ -1,0 +1,54 @@
+"""Build the site. docs/index.md is its table of contents: sections are its headings, pages are the links below them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from docsite.commands import commands_page
+from docsite.markdown import Page, page_of
+from docsite.reference import reference_pages
+
+HERE = Path(__file__).parent
+
+
+def build(docs: Path, target: Path) -> list[Page]:
+    """Write every page of `docs`, and the reference, into `target`."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(docs.glob("*.md"))}
+    texts |= reference_pages() | {"commands": commands_page()}
+    pages = {name: page_of(name, text) for name, text in texts.items()}
+    sections = contents(texts["index"], pages)
+    order = ["index", *(name for _, names in sections for name in names)]
+    template = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined).get_template("page.html")
+    target.mkdir(parents=True, exist_ok=True)
+    for place, name in enumerate(order):
+        around = {
+            "before": pages[order[place - 1]] if place else None,
+            "after": pages[order[place + 1]] if place + 1 < len(order) else None,
+        }
+        html = template.render(page=pages[name], sections=sections, pages=pages, **around)
+        (target / f"{name}.html").write_text(html, encoding="utf-8")
+    shutil.copyfile(HERE / "style.css", target / "style.css")
+    return [pages[name] for name in order]
+
+
+def contents(index: str, pages: dict[str, Page]) -> list[tuple[str, list[str]]]:
+    """Sections with their pages, from the links of the index; pages that it does not name come last.
+
+    >>> page = page_of("a", "# A")
+    >>> contents("## Start\\n- [A](a.md): first", {"index": page, "a": page, "b": page})
+    [('Start', ['a']), ('More', ['b'])]
+    """
+    sections: list[tuple[str, list[str]]] = []
+    named = {"index"}
+    for heading, name in re.findall(r"^## (.+)$|^- \[[^\]]*\]\(([\w-]+)\.md\)", index, re.MULTILINE):
+        if heading:
+            sections.append((heading, []))
+        elif name not in named:
+            sections[-1][1].append(name)
+            named.add(name)
+    more = [name for name in pages if name not in named]
+    return [(title, names) for title, names in [*sections, ("More", more)] if names]

@@ -1,0 +1,73 @@
+"""Markdown to HTML: headings that can be linked to, tables and code that scroll alone, and links between pages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+LEXERS = {"python": "pycon", "console": "console", "text": "text", "": "text", "json": "json"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its name without ending, its title, its body as HTML, and its headings (level, anchor, text)."""
+
+    name: str
+    title: str
+    body: str
+    headings: tuple[tuple[int, str, str], ...]
+
+
+def page_of(name: str, text: str) -> Page:
+    """Render a page. Its first line is its title.
+
+    >>> page_of("x", "# A title\\n\\nSee [laws](laws.md#one).\\n\\n## One *more*").headings
+    ((1, 'a-title', 'A title'), (2, 'one-more', 'One more'))
+    """
+    reader = MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}).enable("table")
+    reader.add_render_rule("table_open", lambda *_: '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n')
+    reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    tokens = reader.parse(text)
+    headings = tuple(_anchored(tokens))
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "link_open":
+                child.attrSet("href", re.sub(r"^([\w-]+)\.md(?=#|$)", r"\1.html", str(child.attrGet("href"))))
+    if not headings or headings[0][0] != 1:
+        raise ValueError(f"docs/{name}.md does not begin with a title: '# …'.")
+    return Page(name, headings[0][2], reader.renderer.render(tokens, reader.options, {}), headings)
+
+
+def slug(text: str) -> str:
+    """The anchor of a heading.
+
+    >>> slug("What `Y` says: I(W;Y)")
+    'what-y-says-i-w-y'
+    """
+    return re.sub(r"[^\w]+", "-", text.lower()).strip("-")
+
+
+def _anchored(tokens: list[Token]) -> list[tuple[int, str, str]]:
+    found: list[tuple[int, str, str]] = []
+    for opening, inline in zip(tokens, tokens[1:], strict=False):
+        if opening.type == "heading_open":
+            text = "".join(child.content for child in inline.children or ())
+            anchor, taken = slug(text), {a for _, a, _ in found}
+            while anchor in taken:
+                anchor += "-again"
+            opening.attrSet("id", anchor)
+            found.append((int(opening.tag[1]), anchor, text))
+    return found
+
+
+def _highlighted(code: str, language: str, _: str) -> str:
+    lexer = get_lexer_by_name(LEXERS.get(language, language), stripnl=True)
+    inner = highlight(code.rstrip() + "\n", lexer, HtmlFormatter(nowrap=True))
+    return f'<pre tabindex="0" class="{escape(language or "text")}"><code>{inner}</code></pre>\n'

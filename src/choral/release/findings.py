@@ -1,0 +1,136 @@
+"""The findings of an audit as tables; numbers are rounded here and nowhere before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from choral.describe.display import Cell, Listing, Shown
+from choral.release.leakage import Leakage
+
+if TYPE_CHECKING:
+    from choral.release.audit import Audit
+
+
+def listings(found: Audit) -> list[Listing]:
+    """All tables, in the order in which they are read."""
+    parts = (protected, others, together, knowing, composition, new_records, output)
+    return [listing for part in parts for listing in part(found)]
+
+
+def protected(found: Audit) -> list[Listing]:
+    """What the code tells about each protected group, under each law."""
+    return [_leaks(f"Protected, under {law.name}", law.groups) for law in found.laws]
+
+
+def others(found: Audit) -> list[Listing]:
+    """What the code tells about each column that is in no protected group."""
+    return [_leaks(f"Not protected, under {found.view}", found.columns)]
+
+
+def together(found: Audit) -> list[Listing]:
+    """The pairs and triples of columns about which the code tells most."""
+    pairs, triples = found.looked["pairs"], found.looked["triples"]
+    return [
+        _leaks(
+            f"Together: {pairs.at} of {pairs.of} pairs and {triples.at} of {triples.of} triples looked at, the largest shown",
+            [leak.leakage for leak in found.together],
+        )
+    ]
+
+
+def knowing(found: Audit) -> list[Listing]:
+    """What the code tells about a protected group to someone who knows another column."""
+    looked = found.looked["knowing"]
+    return [_leaks(f"Knowing another column: {looked.at} of {looked.of} looked at", found.knowing)]
+
+
+def composition(found: Audit) -> list[Listing]:
+    """What all codes together tell to someone who knows the composition of the table."""
+    if not found.composition:
+        return []
+    rows: list[list[Cell]] = [
+        [
+            "+".join(leak.about),
+            Shown(leak.records, str(leak.records)),
+            Shown(leak.bits, f"{leak.bits:.3g}"),
+            leak.method,
+            Shown(leak.bound, f"{leak.bound:.3g}"),
+            "" if leak.certain is None else Shown(leak.certain, f"{leak.certain:.2g}"),
+            "; ".join(f"{w.bits:.2g} bits where {w.count} share a value" for w in leak.worst[:1]),
+        ]
+        for leak in found.composition
+    ]
+    columns = ["about", "records", "bits", "how", "at most", "for sure", "worst"]
+    return [_listing("To someone who knows the exact composition of the table", columns, rows)]
+
+
+def new_records(found: Audit) -> list[Listing]:
+    """Bounds about records that are not in the table."""
+    return [
+        _listing(
+            f"New records, confidence {bound.confidence:g}, from {bound.source} of {bound.rows} rows",
+            ["about", "advantage at most", "bits at most", "rarest value"],
+            [
+                [
+                    "+".join(group.about),
+                    Shown(group.bound, f"{group.bound:.3g}"),
+                    Shown(group.bits, f"{group.bits:.3g}"),
+                    Shown(group.count, f"{group.count} rows"),
+                ]
+                for group in bound.groups
+            ],
+            f"By {bound.inequality}. Assumes that {bound.assumes}.",
+        )
+        for bound in found.out_of_sample
+    ]
+
+
+def output(found: Audit) -> list[Listing]:
+    """Tests of the codes that were given out, and a classifier that sees them."""
+    if found.output is None:
+        return []
+    tests: list[list[Cell]] = [
+        [
+            "+".join(t.about),
+            t.question + ("" if t.protected else " (not promised)"),
+            Shown(t.statistic, f"{t.statistic:.4g}"),
+            Shown(t.p_value, f"{t.p_value:.3g}"),
+            Shown(t.adjusted, f"{t.adjusted:.3g}"),
+            t.method,
+        ]
+        for t in found.output.tests
+    ]
+    guesses: list[list[Cell]] = [
+        [
+            "+".join(g.about),
+            Shown(g.accuracy, f"{g.accuracy:.4f}"),
+            Shown(g.majority, f"{g.majority:.4f}"),
+            f"{g.accuracy - g.majority:+.4f} ± {g.error:.4f}",
+            Shown(g.sigmas, f"{g.sigmas:+.1f}"),
+        ]
+        for g in found.output.guesses
+    ]
+    asked = ["", "question", "G", "p", "corrected", "how"]
+    guessed = ["guesses", "right", "majority guess", "gain", "standard errors"]
+    return [
+        _listing(f"Tests of {found.output.rows} codes that were given out", asked, tests),
+        _listing("A classifier that sees the code", guessed, guesses),
+    ]
+
+
+def _leaks(title: str, leaks: Sequence[Leakage]) -> Listing:
+    rows: list[list[Cell]] = [
+        [
+            leak.name,
+            Shown(leak.bits, "0, exactly" if leak.zero else f"{leak.bits:.6g}"),
+            Shown(leak.guess_before, f"{float(leak.guess_before):.4f}"),
+            Shown(leak.guess_after, f"{float(leak.guess_after):.4f}"),
+        ]
+        for leak in leaks
+    ]
+    return _listing(title, ["leak", "bits", "best guess before", "after"], rows)
+
+
+def _listing(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = "") -> Listing:
+    return Listing(title, columns, rows or [["none", *[""] * (len(columns) - 1)]], caption)

@@ -1,0 +1,84 @@
+"""`choral report`: one page about a release for a data-protection officer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from choral.show.options import AsJson, Force, print_json
+
+if TYPE_CHECKING:
+    from choral.disclosure import Disclosure
+    from choral.release.audit import Audit
+    from choral.release.file import Release
+
+EXAMPLE = (
+    "Examples:  choral report release.choral -o report.html     "
+    "choral report release.choral -o report.html --table table.csv --disclosed codes.parquet --card card.json"
+)
+
+
+def report(
+    release: Annotated[Path, typer.Argument(help="A release file.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page: a .html file.")],
+    table: Annotated[
+        str | None, typer.Option(help="The table that is or was disclosed: all its columns are audited.")
+    ] = None,
+    disclosed: Annotated[
+        str | None, typer.Option(help="The codes that were given out for it: they are tested.")
+    ] = None,
+    card: Annotated[Path | None, typer.Option(help="The public card: it is checked to be of this release.")] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write one page about a release for a data-protection officer: the promise, its limits, the audit, the proof.
+
+    The page needs no network and no scripts, and prints. It shows aggregates that the guarantee does not cover: it is not for
+    publication. Exit status 0 only if what is promised holds, as in `choral audit`; the page is written either way.
+    """
+    from choral.disclosure import check_output, write_whole
+    from choral.errors import ProblemError
+    from choral.release.card import load_card
+    from choral.release.file import Release, load_any
+    from choral.show.report import render
+
+    check_output(output, force)
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise ProblemError(f"{output} is not a .html file.", "Choose this ending.")
+    found = load_any(release)
+    public = None if card is None else load_card(card)
+    if public is not None and not isinstance(found, Release):
+        raise ProblemError(f"{release} has no public card.", "Leave out --card.")
+    audited = _audited(found, table, disclosed)
+    page = render(found, audited, public)
+    write_whole(output, page, force)
+    disclosure = found.disclosure if isinstance(found, Release) else found
+    if as_json:
+        print_json(
+            {
+                "output": str(output),
+                "digest": disclosure.document["digest"],
+                "information": disclosure.information,
+                "upper_bound": disclosure.upper_bound,
+                "codes": disclosure.codes,
+                "audit": None if audited is None else audited.to_json(),
+            }
+        )
+    else:
+        typer.echo(f"saved        {output} ({len(page.encode()) // 1000} kB, for the curator and the officer only)")
+        typer.echo(f"audit        {'not made: the law lists no columns' if audited is None else audited.summary}")
+    if audited is not None and not audited.passed:
+        raise typer.Exit(1)
+
+
+def _audited(found: Release | Disclosure, table: str | None, disclosed: str | None) -> Audit | None:
+    """The audit, where the law has columns to audit."""
+    from choral.describe.joint import Joint
+    from choral.disclosure import Disclosure
+    from choral.release.audit import audit
+
+    if isinstance(found, Disclosure) and not isinstance(found.law, Joint) and table is None and disclosed is None:
+        return None
+    return audit(found, table, disclosed)

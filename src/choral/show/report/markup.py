@@ -1,0 +1,120 @@
+"""HTML from words, numbers and pictures: whatever is not markup already is escaped here."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from html import escape
+from typing import TypeAlias
+
+from choral.describe.display import Cell, Listing, Shown, cell_html
+from choral.show.plots.posteriors import percent
+from choral.show.plots.style import number
+
+VOID = ("meta", "br")
+
+
+class Html(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+Part: TypeAlias = "str | Shown | Html"
+
+
+def element(name: str, *parts: Part, **attributes: str) -> Html:
+    """An element; plain text in it is escaped, and `class_` is its class.
+
+    >>> element("p", "a < b", class_="note")
+    '<p class="note">a &lt; b</p>'
+    """
+    written = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
+    return Html(f"<{name}{written}>{joined(parts)}" + ("" if name in VOID else f"</{name}>"))
+
+
+def joined(parts: Iterable[Part]) -> Html:
+    """Parts one after another."""
+    return Html("".join(part if isinstance(part, Html) else cell_html(part) for part in parts))
+
+
+def paragraph(*parts: Part, **attributes: str) -> Html:
+    """A paragraph."""
+    return element("p", *parts, **attributes)
+
+
+def bullets(items: Iterable[Sequence[Part]]) -> Html:
+    """A list; each item is a sequence of parts."""
+    return element("ul", *(element("li", *item) for item in items))
+
+
+def fold(summary: str, *parts: Part) -> Html:
+    """Details that fold out."""
+    return element("details", element("summary", summary), *parts)
+
+
+def listing(table: Listing) -> Html:
+    """A table that scrolls by itself where the page is narrower, reachable by keyboard."""
+    label = table.title or "table"
+    return element("div", Html(table.html()), class_="scroll", tabindex="0", role="region", **{"aria-label": label})
+
+
+def facts(rows: Sequence[tuple[str, Cell | Html]]) -> Html:
+    """Names with what they are, as a description list."""
+    return element("dl", *(part for name, what in rows for part in (element("dt", name), element("dd", what))))
+
+
+def figure(svg: str, finding: str, name: str) -> Html:
+    """A picture drawn in the page itself. `name` keeps the identifiers of several pictures apart.
+
+    The picture is one image for a screen reader, which reads the finding. Namespaces are left out, since HTML needs none.
+    """
+    root = ET.fromstring(svg)
+    ids = [node.attrib["id"] for node in root.iter() if "id" in node.attrib]
+    own = {old: f"{name}-{i}" for i, old in enumerate(ids)}
+    for node in root.iter():
+        node.tag = node.tag.rpartition("}")[2]
+        node.attrib = {
+            key: own[value] if key == "id" else re.sub(r"url\(#([^)]*)\)", lambda m: f"url(#{own[m[1]]})", value)
+            for key, value in node.attrib.items()
+            if not key.startswith("aria-") and key != "role"
+        }
+    root.set("role", "img")
+    root.set("aria-label", finding)
+    drawn = ET.tostring(root, encoding="unicode", short_empty_elements=False)
+    return element("figure", Html(drawn), tabindex="0")
+
+
+def bits(value: float) -> Shown:
+    """A number of bits.
+
+    >>> str(bits(0.0134123)), str(bits(1.0))
+    ('0.01341 bits', '1 bit')
+    """
+    text = number(value)
+    return Shown(value, f"{text} bit{'' if text == '1' else 's'}")
+
+
+def share(value: Fraction) -> Shown:
+    """A probability in percent."""
+    return Shown(value, percent(value))
+
+
+def count(value: int, noun: str = "") -> Shown:
+    """A count, with its noun in the number it needs.
+
+    >>> str(count(1, "code")), str(count(2, "code")), str(count(12345))
+    ('1 code', '2 codes', '12345')
+    """
+    return Shown(value, f"{value} {noun}{'' if value == 1 else 's'}" if noun else str(value))
+
+
+def listed(names: Sequence[str], most: int, what: str = "more") -> str:
+    """Names in a row, cut after `most` with how many are left out.
+
+    >>> listed(["a", "b", "c"], 2), listed(["a"], 2)
+    ('a, b, … and 1 more', 'a')
+    """
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])}, … and {len(names) - most} {what}"

@@ -1,0 +1,69 @@
+"""The whole page: what it says, in the order in which an officer asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from choral.disclosure import Disclosure
+from choral.release.audit import Audit
+from choral.release.card import Card
+from choral.release.file import Release
+from choral.show.plots import as_svg, before_after_plot, channel_plot, ladder_plot, posterior_plot
+from choral.show.plots.style import finding_of
+from choral.show.report.checks import checks, verdict
+from choral.show.report.markup import Html, element, figure, joined
+from choral.show.report.promise import limits, promise
+from choral.show.report.proof import card, check, words
+from choral.show.report.released import confidential, in_short, what
+from choral.show.report.subject import Subject
+from choral.show.report.told import how_made, how_much
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+STYLE = Path(__file__).with_name("style.css")
+
+
+def render(release: Release | Disclosure, audit: Audit | None = None, public: Card | None = None) -> str:
+    """The report on a release as one HTML page; raises if a claim of the release fails.
+
+    audit   the findings to show (`choral.release.audit.audit`)
+    public  the card that was made for the release, if it is to be checked too
+
+    >>> import choral as ch
+    >>> page = render(ch.disclose(ch.examples.xor()))
+    >>> page.startswith("<!doctype html>"), "<script" in page
+    (True, False)
+    """
+    subject = Subject.of(release, audit, public)
+    found = subject.disclosure
+    title = f"What the codes tell about {subject.target}, and what they do not"
+    body = [
+        element("h1", title),
+        confidential(subject),
+        verdict(subject),
+        in_short(subject),
+        what(subject),
+        promise(subject, [_picture(before_after_plot(found), "before-after")]),
+        limits(subject),
+        how_much(subject, _picture(ladder_plot(found), "ladder"), _picture(posterior_plot(found), "posteriors")),
+        how_made(subject, _picture(channel_plot(found), "channel")),
+        checks(subject),
+        check(subject),
+        card(subject),
+        words(),
+    ]
+    head = joined(
+        [
+            element("meta", charset="utf-8"),
+            element("meta", name_="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", content=POLICY, **{"http-equiv": "Content-Security-Policy"}),
+            element("title", title),
+            Html(f"<style>{STYLE.read_text(encoding='utf-8')}</style>"),
+        ]
+    )
+    page = element("html", element("head", head), element("body", element("main", *body)), lang="en")
+    return f"<!doctype html>\n{page}\n"
+
+
+def _picture(chart: Any, name: str) -> Html:
+    return figure(as_svg(chart), finding_of(chart), name)

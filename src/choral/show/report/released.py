@@ -1,0 +1,247 @@
+"""What was released: from which columns, with which rules; and the whole in a few sentences."""
+
+from __future__ import annotations
+
+from choral.describe.display import Cell, Listing
+from choral.release.recipe import Column, Recipe, labels
+from choral.show.report.markup import (
+    Html,
+    Part,
+    bits,
+    bullets,
+    count,
+    element,
+    facts,
+    fold,
+    joined,
+    listed,
+    listing,
+    paragraph,
+    share,
+)
+from choral.show.report.subject import Subject
+
+MOST_NAMES = 8
+MOST_VALUES = 12
+
+
+def in_short(subject: Subject) -> Html:
+    """The page in a few sentences."""
+    found = subject.disclosure
+    one = found.codes == 1
+    told = (
+        joined(["There is one code only, the same for every record: it tells nothing about anything."])
+        if one
+        else joined(
+            [
+                "Each record gets one of ",
+                count(found.codes, "code"),
+                ". ",
+                *_guessing(subject),
+                " It tells ",
+                bits(found.information),
+                " of the ",
+                bits(found.problem.entropy_of_target),
+                f" that there are to know about {subject.target}.",
+            ]
+        )
+    )
+    return element(
+        "section",
+        element("h2", "In short"),
+        bullets(
+            [
+                [element("strong", "What is told. "), told],
+                [element("strong", "What is not. "), _private(subject)],
+                [
+                    element("strong", "How sure that is. "),
+                    "It is a proof in whole numbers, not a measurement: the stand-alone verifier recomputed every "
+                    "claim when this page was made, and anybody can run it again (see ",
+                    element("a", "Check it yourself", href="#check"),
+                    ").",
+                ],
+                [
+                    element("strong", "What it does not cover. "),
+                    "Several columns at once unless they are listed together, people who already know something about "
+                    "the record, and more: see ",
+                    element("a", "What is not promised", href="#limits"),
+                    ", with numbers.",
+                ],
+            ]
+        ),
+        id="short",
+    )
+
+
+def _guessing(subject: Subject) -> list[Part]:
+    """How much better the target is guessed; a best guess may stay the same while all odds move."""
+    before, after = map(share, subject.guess)
+    if before.value == after.value:
+        return [
+            f"The best guess at {subject.target} stays the same, right in ",
+            before,
+            " of cases, but its odds move.",
+        ]
+    if before.text == after.text:
+        return [f"Whoever sees it guesses {subject.target} right a little more often than the ", before, " without it."]
+    return [f"Whoever sees it guesses {subject.target} right in ", after, " of cases instead of ", before, "."]
+
+
+def _private(subject: Subject) -> Html:
+    promised, budgeted = subject.promised, subject.budgeted
+    parts: list[Part] = []
+    if promised:
+        names = listed([subject.named(group) for group in promised], MOST_NAMES)
+        each = "" if len(promised) == 1 else "each of "
+        parts.append(
+            f"The code is exactly independent of {each}{names}: seeing it changes no probability of it, at all. "
+        )
+    if budgeted:
+        names = listed([subject.named(group) for group in budgeted], MOST_NAMES)
+        parts.append(f"It does tell something, within a stated budget, about {names}.")
+    return joined(parts)
+
+
+def what(subject: Subject) -> Html:
+    """What was released, from what, by which rules."""
+    found, recipe = subject.disclosure, subject.recipe
+    groups = [found.problem.protection(g) for g in range(len(found.problem.groups))]
+    rows: list[tuple[str, Cell | Html]] = [
+        ("Told about", subject.target),
+        ("Made from", joined([listed(subject.used, MOST_NAMES), *_is_used(subject)])),
+        ("Kept private", listed(groups, MOST_NAMES)),
+        ("Published", joined(["one code per record, from ", count(found.codes), " possible codes"])),
+    ]
+    if recipe is None:
+        rows.append(
+            ("Law", joined([f"{found.law!r}. The guarantee is under this law; where it came from is not in the file."]))
+        )
+    else:
+        rows += _of_table(subject, recipe)
+    if found.problem.further:
+        rows.append(
+            ("Further laws", joined([count(len(found.problem.further)), ", under which the same privacy holds too"]))
+        )
+    columns = [] if recipe is None else [_columns(subject, recipe)]
+    return element("section", element("h2", "What was released"), facts(rows), *columns, id="what")
+
+
+def _is_used(subject: Subject) -> list[Part]:
+    inside = [name for name in subject.disclosure.problem.target.columns if name in subject.used]
+    if not inside or subject.compact:
+        return []
+    return [
+        f". The code is made from {' and '.join(inside)} itself too: what is published repairs or repeats known "
+        "values, and predicts nothing"
+    ]
+
+
+def _of_table(subject: Subject, recipe: Recipe) -> list[tuple[str, Cell | Html]]:
+    release = subject.release
+    merged = len(recipe.combinations) - recipe.kept
+    law: list[Part] = [f"{recipe.law['kind']}: {recipe.law['about']}"]
+    if recipe.law.get("outside"):
+        law += [". ", count(recipe.law["outside"], "record"), " of the table cannot occur under it and have no code"]
+    rows: list[tuple[str, Cell | Html]] = [
+        ("Law", joined(law)),
+        (
+            "Table",
+            joined(
+                [count(recipe.table_rows, "row"), " when the release was made; SHA-256 ", _code(recipe.table_digest)]
+            ),
+        ),
+        (
+            "Rare combinations",
+            joined(
+                [
+                    "Those that occur fewer than ",
+                    count(recipe.min_count, "time"),
+                    " are merged: ",
+                    count(merged, "combination"),
+                    " became ",
+                    count(len(recipe.merged), "state"),
+                    ", beside ",
+                    count(recipe.kept, "state"),
+                    " of their own.",
+                ]
+            )
+            if merged
+            else joined(["None: each combination occurs at least ", count(recipe.min_count, "time"), "."]),
+        ),
+        ("Missing values", MISSING_RULES[recipe.missing]),
+        (
+            "Values not seen before",
+            "Such a record is refused, which is itself a message about it."
+            if recipe.unseen == "refuse"
+            else joined(
+                ["Such a record gets code ", count(subject.disclosure.codes), ", which says just that about it."]
+            ),
+        ),
+    ]
+    if recipe.after is not None:
+        rows.append(
+            (
+                "Second release",
+                joined(
+                    [
+                        "Designed given the release ",
+                        _code(recipe.after.digest),
+                        ". Its codes are pairs of the earlier code and a new one; what is promised holds for the pair, "
+                        "so for both releases together.",
+                    ]
+                ),
+            )
+        )
+    if release is not None:
+        apart = "In a file of its own." if release.key is None else "In the release file itself."
+        rows.append(("Secret key", f"{apart} Whoever has it can undo the lots that were drawn: keep it secret."))
+    return rows
+
+
+MISSING_RULES = {
+    "value": "A missing value counts as a value of its own.",
+    "drop": "A record with a missing value gets no code, which tells that one is missing.",
+    "error": "There were none, and a record with one is refused.",
+}
+
+
+def _columns(subject: Subject, recipe: Recipe) -> Html:
+    rows: list[list[Cell]] = []
+    for column in recipe.columns:
+        roles = [
+            *(["told"] if column.name in recipe.reveal else []),
+            *(["used"] if column.name in recipe.use else []),
+            *(["private"] if any(column.name in group for group in recipe.protect) else []),
+        ]
+        kind = "bins" if column.edges is not None else "values"
+        rows.append(
+            [column.name, ", ".join(roles), count(len(column.values)), kind, listed(_values(column), MOST_VALUES)]
+        )
+    table = Listing("Columns of the table", ["column", "role", "how many", "of what", "which"], rows)
+    return fold(f"The {len(rows)} columns, their values and bins", listing(table))
+
+
+def _values(column: Column) -> list[str]:
+    if column.edges is None:
+        return ["(missing)" if value is None else str(value) for value in column.values]
+    return [*labels(column.edges), *(["(missing)"] if None in column.values else [])]
+
+
+def _code(text: str) -> Html:
+    return element("code", text)
+
+
+def confidential(subject: Subject) -> Html:
+    """For whom the page is, said before anything else."""
+    of = "of the table"
+    if subject.recipe is None:
+        of = "of the law, and of the table if it was counted from one"
+    return element(
+        "aside",
+        element("strong", "Confidential: for the curator and the data-protection officer. Do not publish this page."),
+        paragraph(
+            f"It shows aggregates {of}: how often values and codes occur, what each code says about {subject.target}, "
+            "and what an audit found. The guarantee covers the codes alone. It does not cover this page, nor the public card."
+        ),
+        class_="loud",
+    )

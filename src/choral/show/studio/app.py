@@ -1,0 +1,269 @@
+"""The routes of the studio. What they do is elsewhere; errors of choral become answers with their words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, FileSystemLoader
+from pydantic import BaseModel, ConfigDict
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from choral.errors import ChoralError, ColumnError, LedgerError
+from choral.show.studio import handing, question, result
+from choral.show.studio.game import Game
+from choral.show.studio.jobs import BusyError, Jobs
+from choral.show.studio.question import Question
+from choral.show.studio.samples import SAMPLES
+from choral.show.studio.security import UPLOAD, Door, Guard, size_in_words
+from choral.show.studio.tables import Opened, with_source
+from choral.show.studio.workspace import Workspace
+from choral.version import __version__
+
+HERE = Path(__file__).parent
+DOWNLOADS = (result.RELEASE, handing.CARD, handing.REPORT, "codes.csv", "codes.parquet")
+
+
+class Asked(BaseModel):
+    """A question about an opened table."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    table: int
+    question: Question
+
+
+class Guess(BaseModel):
+    """A guess at a value of a record: the position of the value in the list."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    about: str
+    record: int = 1
+    guess: int = 0
+
+
+class Codes(BaseModel):
+    """How the disclosed codes are wanted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ending: Literal[".csv", ".parquet"] = ".csv"
+    id: str | None = None
+    nothing_was_given_away: bool = False
+
+
+def create_app(door: Door, workspace: Workspace) -> FastAPI:
+    """The studio behind its door, on these folders."""
+    jobs = Jobs(ended=lambda job: workspace.sweep())
+    games: dict[str, Game] = {}
+    one_look = Lock()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        jobs.prepare()
+        yield
+        jobs.close()
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.add_middleware(Guard, door=door)
+    app.mount("/static", StaticFiles(directory=HERE / "static"))
+    templates = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
+    page = templates.get_template("studio.html")
+
+    @app.exception_handler(ChoralError)
+    async def in_words(request: Request, error: ChoralError) -> JSONResponse:
+        statuses = ((BusyError, 409), (LedgerError, 409), (ColumnError, 404))
+        status = next((status for kind, status in statuses if isinstance(error, kind)), 422)
+        return JSONResponse({"error": error.what, "remedy": error.remedy}, status)
+
+    @app.exception_handler(RequestValidationError)
+    async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        return JSONResponse({"error": f"The request was not understood: {where}: {first['msg']}.", "remedy": ""}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": str(error.detail), "remedy": ""}, error.status_code)
+
+    @app.get("/")
+    async def index() -> HTMLResponse:
+        limit = size_in_words(door.upload_bytes)
+        return HTMLResponse(
+            page.render(version=__version__, samples=SAMPLES.values(), limit=limit, limit_bytes=door.upload_bytes)
+        )
+
+    @app.get("/api/state")
+    def state() -> dict[str, Any]:
+        return {
+            "files": None if workspace.folder is None else workspace.files(),
+            "tables": [_table(opened) for opened in workspace.tables.values()],
+            "job": jobs.last and jobs.last.to_json(),
+            "curve": "curve" in jobs.latest and jobs.latest["curve"].to_json(),
+            "results": [_listed(workspace.view(name)) for name in workspace.results()],
+            "kept": None if workspace.keep is None else str(workspace.keep),
+            "reports": handing.can_report(),
+        }
+
+    @app.post(UPLOAD)
+    async def upload(request: Request, name: str) -> dict[str, Any]:
+        path = workspace.new_upload(name)
+        try:
+            with path.open("wb") as file:
+                async for part in request.stream():
+                    await run_in_threadpool(file.write, part)
+            if not path.stat().st_size:
+                raise ChoralError("The file is empty.", "A table needs a header and at least one row.")
+            opened = await run_in_threadpool(workspace.add, name, path, "upload")
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise ChoralError(
+                f"The upload cannot be kept: {error.strerror}.", "Free some space, and try again."
+            ) from None
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return _table(opened)
+
+    @app.post("/api/example/{name}")
+    def open_example(name: str) -> dict[str, Any]:
+        return _table(workspace.add_example(name))
+
+    @app.post("/api/file")
+    def open_file(name: str) -> dict[str, Any]:
+        return _table(workspace.add_file(name))
+
+    @app.post("/api/outlook")
+    def outlook(asked: Asked) -> dict[str, Any]:
+        with one_look:
+            return with_source(workspace.table(asked.table), lambda source: question.outlook(asked.question, source))
+
+    @app.post("/api/solve")
+    def solve(asked: Asked) -> dict[str, Any]:
+        opened = workspace.table(asked.table)
+        asked.question.arguments()
+        folder = workspace.new_result()
+        task = {"path": str(opened.path), "folder": str(folder), "question": asked.question.model_dump()}
+        shown = ("number", "name", "rows", "origin", "digest")
+        table = {fact: getattr(opened, fact) for fact in shown}
+        return jobs.start("fit", asked.model_dump(), {**task, "table": table}).to_json()
+
+    @app.post("/api/curve")
+    def curve(asked: Asked) -> dict[str, Any]:
+        opened = workspace.table(asked.table)
+        asked.question.arguments()
+        task = {"path": str(opened.path), "folder": str(workspace.session), "question": asked.question.model_dump()}
+        return jobs.start("curve", asked.model_dump(), task).to_json()
+
+    @app.get("/curve.svg")
+    def curve_picture() -> Response:
+        return _picture(workspace.session / "curve.svg")
+
+    @app.post("/api/stop")
+    def stop(keep: bool) -> dict[str, Any]:
+        jobs.stop(keep)
+        return {"job": jobs.last and jobs.last.to_json()}
+
+    @app.get("/api/results/{name}")
+    def view(name: str) -> dict[str, Any]:
+        return workspace.view(name)
+
+    @app.get("/results/{name}/{picture}.svg")
+    def picture(name: str, picture: str) -> Response:
+        if picture not in result.PICTURES:
+            raise HTTPException(404, "There is no such picture.")
+        return _picture(workspace.result(name) / f"{picture}.svg")
+
+    @app.get("/results/{name}/{file}")
+    def download(name: str, file: str) -> Response:
+        path = workspace.result(name) / file
+        if file not in DOWNLOADS or not path.is_file():
+            raise HTTPException(404, "There is no such file.")
+        return FileResponse(path, media_type="application/octet-stream", filename=f"{name}-{file}")
+
+    @app.post("/api/results/{name}/card")
+    def card(name: str, wanted: Codes) -> dict[str, str]:
+        ledger = workspace.ledger(workspace.view(name))
+        if wanted.nothing_was_given_away:
+            handing.start_ledger_anew(ledger)
+        return _link(name, handing.write_card(workspace.result(name), ledger))
+
+    @app.post("/api/results/{name}/codes")
+    def codes(name: str, wanted: Codes) -> dict[str, str]:
+        opened = workspace.table_of(name)
+        ledger = workspace.ledger(workspace.view(name))
+        if wanted.nothing_was_given_away:
+            handing.start_ledger_anew(ledger)
+        try:
+            path = handing.write_codes(workspace.result(name), opened, ledger, wanted.ending, wanted.id)
+        except LedgerError:
+            raise
+        except ChoralError as error:
+            raise opened.in_words(error) from None
+        return _link(name, path)
+
+    @app.post("/api/results/{name}/report")
+    def report(name: str) -> dict[str, str]:
+        return _link(name, handing.write_report(workspace.result(name)))
+
+    def game_of(name: str) -> Game:
+        if name not in games:
+            games[name] = Game.of(workspace.result(name), workspace.view(name))
+        return games[name]
+
+    @app.get("/api/results/{name}/game")
+    def scores(name: str) -> dict[str, Any]:
+        game = game_of(name)
+        return {"records": len(game.records), "scores": {about: game.score(about) for about in game.subjects}}
+
+    @app.post("/api/results/{name}/before")
+    def guess_before(name: str, guess: Guess) -> dict[str, Any]:
+        return game_of(name).guess_before(guess.about, guess.record, guess.guess)
+
+    @app.post("/api/results/{name}/after")
+    def guess_after(name: str, guess: Guess) -> dict[str, Any]:
+        return game_of(name).guess_after(guess.about, guess.record, guess.guess)
+
+    @app.post("/api/results/{name}/best")
+    def best_adversary(name: str, guess: Guess) -> dict[str, Any]:
+        return game_of(name).best_adversary(guess.about)
+
+    return app
+
+
+def _table(opened: Opened) -> dict[str, Any]:
+    """An opened table as the page sees it, with what to try first where it is invented."""
+    shown = SAMPLES.get(opened.name) if opened.origin == "example" else None
+    return {
+        "number": opened.number,
+        "name": opened.name,
+        "origin": opened.origin,
+        "rows": opened.rows,
+        "columns": [{**asdict(column), "bins": column.bins} for column in opened.columns],
+        "try": None if shown is None else {"reveal": [shown.reveal], "protect": shown.protect, "use": shown.use},
+    }
+
+
+def _listed(view: dict[str, Any]) -> dict[str, Any]:
+    shown = ("name", "reveal", "protect", "information", "upper_bound", "table", "leakage", "private", "pictures")
+    return {name: view[name] for name in shown}
+
+
+def _link(name: str, path: Path) -> dict[str, str]:
+    return {"href": f"/results/{name}/{path.name}", "name": path.name}
+
+
+def _picture(path: Path) -> Response:
+    if not path.is_file():
+        raise HTTPException(404, "There is no such picture.")
+    return FileResponse(path, media_type="image/svg+xml")

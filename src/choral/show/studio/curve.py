@@ -1,0 +1,58 @@
+"""What more could be told if something may leak: certified points of the trade-off, from no leakage to no privacy."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from choral.describe.joint import entropy_of
+from choral.disclosure import disclose
+from choral.large_n import TradeoffPoint
+from choral.problem.kernel import Problem, Variable
+from choral.release.fit import Posed
+
+STEPS = 8
+REL_TOL = 1e-2
+
+
+def leakages(problem: Problem) -> list[str]:
+    """Budgets in bits, 0 to where a budget binds no more, denser towards 0; as decimals, so that they are exact.
+
+    >>> from choral.describe import examples
+    >>> from choral.problem.pose import pose
+    >>> leakages(pose(examples.bsc_and_bec()))[:3]
+    ['0', '0.0079', '0.0313']
+    """
+    most = max(leak_of_everything(problem, group) for group in problem.groups)
+    return list(dict.fromkeys(f"{most * (k / STEPS) ** 2:.4f}".rstrip("0").rstrip(".") for k in range(STEPS + 1)))
+
+
+def leak_of_everything(problem: Problem, group: Variable) -> float:
+    """I(Z;T) in bits, T = p(w | state): what is told about a group if all about the target is told and nothing is private."""
+    kind: dict[Any, int] = {}
+    of_state = []
+    for s, cells in enumerate(problem.target.by_state(problem.size)):
+        posterior = tuple((v, Fraction(w, problem.weights[s])) for v, w in cells)
+        of_state.append(kind.setdefault(posterior, len(kind)))
+    both: defaultdict[tuple[int, int], int] = defaultdict(int)
+    kinds: defaultdict[int, int] = defaultdict(int)
+    for s, v, w in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
+        both[of_state[s], v] += w
+        kinds[of_state[s]] += w
+    total = problem.total
+    parts = entropy_of(kinds.values(), total) + entropy_of(group.marginal, total)
+    return max(0.0, parts - entropy_of(both.values(), total))
+
+
+def points(posed: Posed, progress: Callable[[float, float, str], None]) -> Iterator[tuple[str, TradeoffPoint]]:
+    """The certified interval at each budget, every protected group with the same one."""
+    names = [group.name for group in posed.problem.groups]
+    recipe = posed.recipe
+    for text in leakages(posed.problem):
+        budget = None if text == "0" else dict.fromkeys(names, text)
+        found = disclose(
+            posed.law, recipe.reveal, recipe.protect, posed.use, leakage=budget, rel_tol=REL_TOL, progress=progress
+        )
+        yield text, TradeoffPoint(float(text), found.information, found.upper_bound, max(found.leakage.values()), found)

@@ -1,0 +1,64 @@
+"""What is handed over: the public card, the disclosed codes, and the report. Card and codes are entered in the ledger.
+
+The ledger refuses what would tell about a record twice. Whoever gave nothing away may say so, and it starts anew; the old
+one stays beside it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from choral.release.card import card_of
+from choral.release.engine import disclose_table
+from choral.release.file import Release, load_release
+from choral.release.ledger import open_ledger
+from choral.show.studio import result
+from choral.show.studio.tables import Opened
+
+CARD, REPORT = "card.json", "report.html"
+REPORTING = "choral.show.report"
+
+
+def write_card(folder: Path, ledger: Path) -> Path:
+    """The public card of a result, entered in the ledger first."""
+    release = _release(folder)
+    with open_ledger(ledger) as book:
+        book.record_card(release)
+    return card_of(release).save(folder / CARD, force=True)
+
+
+def write_codes(folder: Path, opened: Opened, ledger: Path, ending: str, id: str | None) -> Path:
+    """One code for each row of the table that the result was made for."""
+    release = _release(folder)
+    target = folder / f"codes{ending}"
+    disclose_table(release, opened.path, target, ledger, id, force=True)
+    return target
+
+
+def can_report() -> bool:
+    """Whether this choral writes reports."""
+    return find_spec(REPORTING) is not None
+
+
+def write_report(folder: Path) -> Path:
+    """The report of a result as one page of HTML."""
+    from choral.disclosure import write_whole
+
+    text = import_module(REPORTING).render(_release(folder))
+    write_whole(folder / REPORT, text, True)
+    return folder / REPORT
+
+
+def start_ledger_anew(ledger: Path) -> None:
+    """Put the ledger aside, for a curator who says that nothing of it was given away."""
+    number = 1
+    while (aside := ledger.with_name(f"{ledger.name}.{number}")).exists():
+        number += 1
+    if ledger.exists():
+        ledger.rename(aside)
+
+
+def _release(folder: Path) -> Release:
+    return load_release(folder / result.RELEASE)

@@ -1,0 +1,183 @@
+"""A release as the page shows it: numbers, words and pictures; and what playing the adversary needs.
+
+A result is a folder: the release file, `view.json` (numbers and words), `game.json` (records that were drawn for the game)
+and the pictures. The folder gets its name when release and view are in it: a result is whole, or it is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from choral.describe.joint import Joint
+from choral.disclosure import Disclosure, write_whole
+from choral.problem.kernel import Variable
+from choral.release.card import card_of
+from choral.release.file import Release
+from choral.show.plots.posteriors import largest_move, laws_of
+from choral.show.progress import Moment
+
+RELEASE, VIEW, GAME = "release.choral", "view.json", "game.json"
+RECORDS = 300
+"""Records that are drawn for the game."""
+MOST_VALUES = 60
+"""A column with more values is not played."""
+PICTURES = ("ladder", "before_after", "posteriors", "channel", "closing")
+
+
+def view_of(release: Release, question: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    """Every number and word that the page shows about a release."""
+    found, recipe = release.disclosure, release.recipe
+    card = card_of(release).document
+    bounds = found.bounds
+    return {
+        "question": question,
+        "table": table,
+        "reveal": found.problem.target.name,
+        "protect": [group.name for group in found.problem.groups],
+        "use": list(recipe.use),
+        "information": found.information,
+        "upper_bound": found.upper_bound,
+        "gap": found.gap,
+        "efficiency": found.efficiency,
+        "entropy": bounds.entropy,
+        "everything": bounds.information,
+        "simple_bound": bounds.upper_bound,
+        "leakage": found.leakage,
+        "private": not found.problem.budgets,
+        "codes": found.codes,
+        "states": len(found.states),
+        "rows": recipe.table_rows,
+        "merged": sum(recipe.merged),
+        "how": found.how,
+        "digest": release.digest,
+        "guarantee": card["guarantee"],
+        "limits": card["limits"],
+        "summary": summary(found),
+        "subjects": [subject(found, v, "target") for v in [found.problem.target] if playable(v)]
+        + [subject(found, v, "protected") for v in found.problem.groups if playable(v)],
+    }
+
+
+def summary(found: Disclosure) -> list[str]:
+    """What was found, in sentences."""
+    everything = found.problem.information_of_states
+    share = (
+        f", {100 * found.information / everything:.3g} % of what the columns that it looks at tell"
+        if everything
+        else ""
+    )
+    best = found.gap <= 1e-9 * max(1.0, found.information)
+    close = "No private code tells more." if best else f"No private code tells more than {found.upper_bound:.6f} bits."
+    if found.problem.budgets:
+        kept = "; ".join(f"at most {bits:.6f} bits about {name}" for name, bits in found.leakage.items())
+        private = f"It leaks {kept}."
+    else:
+        names = [group.name for group in found.problem.groups]
+        listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        private = f"It is exactly independent of {listed}: the probabilities are the same whatever code is seen."
+    return [
+        f"The code tells {found.information:.6f} bits about {found.problem.target.name}{share}.",
+        close,
+        private,
+        "Everything was recomputed by the stand-alone verifier before it was saved.",
+    ]
+
+
+def playable(variable: Variable) -> bool:
+    """Whether a variable has few enough values to choose one on a page."""
+    return len(variable.values) <= MOST_VALUES
+
+
+def subject(found: Disclosure, variable: Variable, role: str) -> dict[str, Any]:
+    """What can be guessed about a variable: its laws before and after each code, and how often the best guess is right."""
+    prior, given = laws_of(found, variable)
+    best_after = sum((mass * max(law) for mass, law in zip(found.p_y, given, strict=True)), Fraction(0))
+    return {
+        "name": variable.name,
+        "role": role,
+        "values": [label(value) for value in variable.values],
+        "prior": [float(p) for p in prior],
+        "given": [[float(p) for p in law] for law in given],
+        "unmoved": not largest_move(prior, given),
+        "best_before": float(max(prior)),
+        "best_after": float(best_after),
+    }
+
+
+def label(value: Any) -> str:
+    """A value as text."""
+    if isinstance(value, tuple):
+        return ", ".join(map(label, value))
+    return "(missing)" if value is None else str(value)
+
+
+def draw_records(found: Disclosure, many: int = RECORDS) -> list[dict[str, Any]]:
+    """Records drawn from the law, each with a code drawn for the game alone: values as positions, by variable.
+
+    Under the frequencies of a table, a record drawn from the law is a row of the table drawn at random.
+    """
+    law, problem = found.law, found.problem
+    if not isinstance(law, Joint):
+        return []
+    cells, ends = list(law.cells), list(accumulate(law.cells.values()))
+    variables = [v for v in (problem.target, *problem.groups) if playable(v)]
+    places = {v.name: {value: i for i, value in enumerate(v.values)} for v in variables}
+    drawn = []
+    for _ in range(many):
+        cell = cells[bisect_right(ends, secrets.randbelow(ends[-1]))]
+        row = {name: a[i] for name, a, i in zip(law.names, law.alphabets, cell, strict=True)}
+        values = {v.name: places[v.name][_value(row, v.columns)] for v in variables}
+        drawn.append({"code": found.sample([row[name] for name in problem.columns]), "values": values})
+    return drawn
+
+
+def _value(row: dict[str, Any], columns: Sequence[str]) -> Any:
+    return row[columns[0]] if len(columns) == 1 else tuple(row[name] for name in columns)
+
+
+def save_result(release: Release, view: dict[str, Any], folder: Path) -> None:
+    """Write a result, after the verifier accepted the release; the folder has its name when all is in it."""
+    partial = folder.with_name(f".{folder.name}.partial")
+    partial.mkdir(mode=0o700)
+    release.save(partial / RELEASE)
+    write_whole(partial / GAME, json.dumps(draw_records(release.disclosure)), False)
+    write_whole(partial / VIEW, json.dumps(view, ensure_ascii=False), False)
+    partial.rename(folder)
+
+
+def draw_pictures(
+    found: Disclosure, moments: Sequence[Moment], folder: Path, drawn: Callable[[str, str], None]
+) -> None:
+    """Draw the pictures of a result, one after the other; `drawn` is told the name and the finding of each."""
+    from choral.show.plots import (
+        as_svg,
+        before_after_plot,
+        channel_plot,
+        closing_plot,
+        ladder_plot,
+        posterior_plot,
+    )
+    from choral.show.plots.style import finding_of
+
+    charts: dict[str, Callable[[], Any]] = {
+        "ladder": lambda: ladder_plot(found),
+        "before_after": lambda: before_after_plot(found),
+        "posteriors": lambda: posterior_plot(found),
+        "channel": lambda: channel_plot(found),
+    }
+    if len(moments) > 3:
+        charts["closing"] = lambda: closing_plot(moments)
+    findings = {}
+    for name, make in charts.items():
+        chart = make()
+        findings[name] = finding_of(chart)
+        write_whole(folder / f"{name}.svg", as_svg(chart), True)
+        write_whole(folder / "pictures.json", json.dumps(findings, ensure_ascii=False), True)
+        drawn(name, findings[name])

@@ -1,0 +1,45 @@
+// Building the page: everything that comes from data is text, never markup.
+
+export const at = (id) => document.getElementById(id);
+
+export function h(tag, attributes = {}, ...children) {
+  const svg = ["svg", "rect", "line"].includes(tag);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "checked" || name === "selected" || name === "value") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+export function fill(id, ...children) {
+  at(id).replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+}
+
+export function warn(error) {
+  fill("notice", h("p", { class: "good" }, error.what ?? String(error)), error.remedy ? h("p", {}, error.remedy) : null);
+  at("notice").scrollIntoView({ block: "nearest" });
+}
+
+export const calm = () => fill("notice");
+
+export const announce = (text) => {
+  if (at("live").textContent !== text) at("live").textContent = text;
+};
+
+export const bits = (value, digits = 6) => `${value.toFixed(digits)} bits`;
+
+export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+export const many = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+export function options(select, entries, chosen) {
+  select.replaceChildren(...entries.map(([value, label]) => h("option", { value, selected: value === chosen }, label)));
+}
+
+export function facts(entries) {
+  return h("dl", { class: "numbers" }, entries.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}

@@ -1,0 +1,113 @@
+// A result: in words, in numbers, in pictures, with its limits; and what can be taken away.
+
+import { get, post } from "./api.js";
+import { at, bits, calm, facts, fill, h, many, options, percent, warn } from "./dom.js";
+import { showGame } from "./game.js";
+import { studio } from "./main.js";
+
+const TITLES = { ladder: "How much is told", before_after: "Before and after seeing a code", posteriors: "What the codes say",
+  channel: "The channel", closing: "How the interval closed" };
+
+let drawn = "";
+
+export function showResults(results, finished) {
+  at("result").hidden = at("game").hidden = results.length === 0;
+  if (!results.length) return;
+  const names = results.map((one) => one.name);
+  if (finished && names.includes(finished)) studio.shown = finished;
+  if (!names.includes(studio.shown)) studio.shown = names.at(-1);
+  const now = JSON.stringify([names, studio.shown, results.find((one) => one.name === studio.shown).pictures]);
+  if (now === drawn) return;
+  const fresh = !drawn || JSON.parse(drawn)[1] !== studio.shown;
+  drawn = now;
+  const select = h("select", { id: "which-result", onchange: () => {
+    studio.shown = select.value;
+    showResults(results, null);
+  } });
+  options(select, results.map((one) => [one.name, inShort(one)]), studio.shown);
+  fill("results", h("label", { for: "which-result" }, "Result "), select,
+    h("p", { class: "quiet" }, studio.state.kept
+      ? `Finished results are kept in ${studio.state.kept}.`
+      : "Finished results stay here, also when the page is reloaded, until the studio ends: download what you want to keep."));
+  showView(studio.shown, fresh);
+}
+
+const inShort = (one) => `${one.name.replace("-", " ")}: ${one.table.name}, ${one.information.toFixed(6)} bits about ${one.reveal}`
+  + (one.private ? "" : ", with a budget");
+
+async function showView(name, fresh) {
+  let view;
+  try {
+    view = await get(`/api/results/${name}`);
+  } catch (error) {
+    warn(error);
+    return;
+  }
+  if (name !== studio.shown) return;
+  const private_ = Object.entries(view.leakage).map(([group, leak]) => `${group}: ${leak === 0 ? "0 bits, exactly" : bits(leak)}`);
+  fill("view",
+    h("div", { class: "summary", id: "summary" }, view.summary.map((text) => h("p", {}, text))),
+    facts([
+      ["tells", h("span", { id: "information" }, bits(view.information, 9))],
+      ["no private code exceeds", h("span", { id: "upper-bound" }, bits(view.upper_bound, 9))],
+      ["of what the used columns tell", bits(view.everything, 9)],
+      ["of all there is to know", `${bits(view.entropy, 9)} (${percent(view.efficiency)})`],
+      ["told about what is protected", private_.join("; ")],
+      ["codes", `${view.codes}, for ${many(view.states, "state")}`],
+      ["looks at", view.use.join(", ")],
+      ["table", `${view.table.name}, ${many(view.rows, "record")}`],
+    ]),
+    pictures(view),
+    h("h3", {}, "What is guaranteed"), h("ul", { id: "guarantee" }, view.guarantee.map((text) => h("li", {}, text))),
+    h("h3", {}, "What is not"), h("ul", { id: "limits" }, view.limits.map((text) => h("li", {}, text))),
+    h("details", {}, h("summary", {}, "How it was found, and its digest"),
+      facts([["how", view.how], ["digest", view.digest], ["check it", "choral verify release.choral"]])),
+    downloads(view));
+  if (fresh) showGame(view);
+}
+
+function pictures(view) {
+  return Object.entries(TITLES).filter(([name]) => name in view.pictures).map(([name, title]) => h("figure", {},
+    h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": title },
+      h("img", { src: `/results/${view.name}/${name}.svg`, alt: view.pictures[name], "data-picture": name })),
+    h("figcaption", {}, title)));
+}
+
+function downloads(view) {
+  const note = h("div", { id: "download-note", "aria-live": "polite" });
+  const id = h("select", { id: "id-column" });
+  const columns = studio.state.tables.find((one) => one.number === view.table.number)?.columns ?? [];
+  options(id, [["", "row numbers"], ...columns.map((column) => [column.name, column.name])], "");
+  const kind = h("select", { id: "ending" });
+  options(kind, [[".csv", "CSV"], [".parquet", "Parquet"]], ".csv");
+  const make = (what, body, sure = false) => async () => {
+    calm();
+    note.replaceChildren("Preparing …");
+    try {
+      const wanted = { ...body(), nothing_was_given_away: sure };
+      const { href, name } = await post(`/api/results/${view.name}/${what}`, what === "report" ? undefined : wanted);
+      note.replaceChildren(h("a", { href, download: "" }, `Save ${name}`));
+      note.firstChild.click();
+      note.firstChild.focus();
+    } catch (error) {
+      note.replaceChildren(h("p", { class: "good" }, error.what), h("p", {}, error.remedy),
+        error.status === 409 ? h("button", { type: "button", onclick: make(what, body, true) },
+          "Nothing of it was given to anybody: start the ledger anew") : "");
+    }
+  };
+  const none = () => ({});
+  return h("div", { id: "downloads" }, h("h3", {}, "Take it away"),
+    h("ul", { class: "plain" },
+      h("li", {}, h("a", { href: `/results/${view.name}/release.choral`, download: "", id: "get-release" }, "The release"),
+        h("span", { class: "quiet" }, " holds the law and the key: keep it to yourself")),
+      h("li", {}, h("button", { type: "button", id: "get-card", onclick: make("card", none) }, "The public card"),
+        h("span", { class: "quiet" }, " for whoever gets the codes: what each code says, rounded")),
+      h("li", { class: "buttons" }, h("button", { type: "button", id: "get-codes",
+        onclick: make("codes", () => ({ id: id.value || null, ending: kind.value })) }, "The disclosed codes"),
+        h("label", { for: "id-column" }, "identified by "), id, h("label", { for: "ending" }, "as "), kind),
+      studio.state.reports
+        ? h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
+          h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))
+        : null),
+    note);
+}

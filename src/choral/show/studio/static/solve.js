@@ -1,0 +1,80 @@
+// Solving: start, watch the certified interval close, stop and keep, or cancel.
+
+import { post } from "./api.js";
+import { question } from "./choose.js";
+import { announce, at, bits, calm, fill, h, warn } from "./dom.js";
+import { refresh, studio } from "./main.js";
+
+const NARROW = 7;
+const STAGES = { starting: "Starting", counting: "Counting records", searching: "Searching", verifying: "Verifying",
+  drawing: "Drawing pictures" };
+
+export function prepareSolving() {
+  at("start").addEventListener("click", () => solve({ table: studio.table.number, question: question() }));
+  at("keep").addEventListener("click", () => stop(true));
+  at("cancel").addEventListener("click", () => stop(false));
+}
+
+export async function solve(asked) {
+  calm();
+  try {
+    await post("/api/solve", asked);
+  } catch (error) {
+    warn(error);
+  }
+  await refresh();
+}
+
+async function stop(keep) {
+  try {
+    await post(`/api/stop?keep=${keep}`);
+  } catch (error) {
+    warn(error);
+  }
+  await refresh();
+}
+
+export function showJob(job) {
+  const running = job?.status === "running";
+  at("keep").hidden = !(running && job.kind === "fit");
+  at("keep").disabled = job?.stage !== "searching";
+  at("cancel").hidden = !running;
+  if (!job) {
+    fill("progress");
+    return;
+  }
+  const what = job.kind === "curve" ? "The curve" : "The search";
+  const time = `${job.seconds.toFixed(1)} s`;
+  if (job.status === "failed") {
+    fill("progress", h("p", { class: "good" }, job.error), h("p", {}, job.remedy));
+    announce(job.error);
+    return;
+  }
+  const words = {
+    running: `${STAGES[job.stage]} … ${time}`,
+    cancelled: `${what} was cancelled after ${time}. Nothing of it was kept.`,
+    done: `${what} is finished, after ${time}.`,
+  }[job.status];
+  const children = [h("p", { id: "job-words" }, words)];
+  if (job.last && job.status !== "cancelled") children.push(...interval(job));
+  fill("progress", ...children);
+  announce(job.status === "running" ? STAGES[job.stage] : words);
+}
+
+function interval(job) {
+  const [, information, upper, message] = job.last;
+  const gap = Math.max(upper - information, 10 ** -NARROW);
+  const closed = job.status === "done" || job.stage === "verifying" || job.stage === "drawing";
+  const share = closed ? 1 : Math.min(1, Math.max(0, -Math.log10(gap)) / NARROW);
+  const most = Math.max(upper, information, 1e-12) * 1.05;
+  const x = (value) => (1000 * value) / most;
+  return [
+    h("label", { for: "bar", class: "quiet" }, `Certified interval: ${bits(information)} to ${bits(upper)} (${message})`),
+    h("progress", { id: "bar", max: 1, value: share }),
+    h("svg", { class: "interval", viewBox: "0 0 1000 40", preserveAspectRatio: "none", role: "img",
+      "aria-label": `achieved ${bits(information)}, proved never to exceed ${bits(upper)}` },
+    h("rect", { class: "all", x: 0, y: 8, width: 1000, height: 24 }),
+    h("rect", { class: "open", x: x(information), y: 8, width: Math.max(0, x(upper) - x(information)), height: 24 }),
+    h("rect", { class: "told", x: 0, y: 8, width: x(information), height: 24 })),
+  ];
+}

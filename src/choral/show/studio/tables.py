@@ -1,0 +1,104 @@
+"""A table as the page shows it: its columns, what they hold, and how many values they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from choral.errors import ChoralError, LawError
+from choral.release.recipe import KINDS, NUMERIC, canonical_sql, kind_of_type
+from choral.release.table import Source, open_table, reading
+
+T = TypeVar("T")
+SHOWN = 4
+"""Values of a column that are shown."""
+FEW = 12
+"""A numeric column with more values is proposed to be binned."""
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column: what it holds, how many values and missing ones, and its most frequent values as text."""
+
+    name: str
+    holds: str
+    numeric: bool
+    values: int
+    missing: int
+    shown: tuple[str, ...]
+
+    @property
+    def bins(self) -> str:
+        """The rule for bins that is proposed, or none."""
+        return "4" if self.numeric and self.values > FEW else ""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table that was opened: where it lies, what people call it, and what it holds."""
+
+    number: int
+    name: str
+    path: Path
+    origin: str
+    rows: int
+    digest: str
+    columns: tuple[ColumnFacts, ...]
+
+    def in_words(self, error: ChoralError) -> ChoralError:
+        """An error about the file, with the name that people know in place of the path."""
+        return named(error, self.path, self.name)
+
+
+def named(error: ChoralError, path: Path, name: str) -> ChoralError:
+    """An error in which a file has the name that people know."""
+    return ChoralError(error.what.replace(str(path), name), error.remedy.replace(str(path), name))
+
+
+def open_facts(number: int, name: str, path: Path, origin: str) -> Opened:
+    """Look at a table once, as a whole; raises for what is no table, or has a single column."""
+    try:
+        with closing((source := open_table(path)).connection):
+            if len(source.columns) < 2:
+                raise LawError(
+                    f"{name} has one column, '{next(iter(source.columns))}'.",
+                    "A disclosure needs one column to tell about and another to look at.",
+                )
+            columns = tuple(_facts(source, column) for column in source.columns)
+            return Opened(number, name, path, origin, source.rows(), source.digest(), columns)
+    except ChoralError as error:
+        raise named(error, path, name) from None
+
+
+def with_source(opened: Opened, ask: Callable[[Source], T]) -> T:
+    """Ask something of the table, with errors in the words that people know."""
+    try:
+        with closing((source := open_table(opened.path)).connection):
+            return ask(source)
+    except ChoralError as error:
+        raise opened.in_words(error) from None
+
+
+def _facts(source: Source, name: str) -> ColumnFacts:
+    kind = kind_of_type(source.columns[name])
+    if kind is None:
+        return ColumnFacts(name, source.columns[name], False, 0, 0, ())
+    value = canonical_sql(name, kind)
+    rows = _ask(
+        source,
+        f"SELECT CAST({value} AS VARCHAR) AS v, count(*) AS n FROM {source.sql} GROUP BY 1 "
+        f"ORDER BY v IS NULL, n DESC, v LIMIT {SHOWN}",
+    )
+    [(many, missing)] = _ask(
+        source, f"SELECT count(DISTINCT {value}), count(*) FILTER (({value}) IS NULL) FROM {source.sql}"
+    )
+    shown = tuple(str(v) for v, _ in rows if v is not None)
+    return ColumnFacts(name, KINDS[kind], kind in NUMERIC, many, missing, shown)
+
+
+def _ask(source: Source, sql: str) -> list[tuple[Any, ...]]:
+    with reading(source.name):
+        return source.connection.execute(sql).fetchall()

@@ -1,0 +1,130 @@
+"""The process that searches, so that the studio stays awake and a search can be ended at any time.
+
+It reads one job as a line of JSON from standard input and answers with lines of JSON: moments of the interval, the
+stage it is in, and what is done or went wrong. SIGINT ends a search early and keeps the best so far; when standard
+input ends, the studio is gone, and so is the worker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+from types import FrameType
+from typing import Any, TextIO
+
+from choral.errors import ChoralError
+from choral.release.fit import fit, pose_table
+from choral.release.table import open_table
+from choral.show.progress import Moment, Recorder
+from choral.show.studio import curve, result
+from choral.show.studio.question import Question
+
+GONE = 3
+"""Exit status when the studio is gone."""
+
+
+def main() -> None:
+    """Do one job."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    signal.signal(signal.SIGINT, _outside_a_search)
+    _warm_up()
+    line = sys.stdin.readline()
+    if not line:
+        return
+    job = json.loads(line)
+    threading.Thread(target=_watch, daemon=True).start()
+    say = Answers(answers)
+    try:
+        {"fit": _fit, "curve": _curve}[job["kind"]](job, say)
+    except ChoralError as error:
+        say(error=error.what, remedy=error.remedy)
+    except MemoryError:
+        say(error="There is not enough memory for this.", remedy="Use fewer columns or fewer bins.")
+
+
+class Answers:
+    """Lines of JSON to the studio; also the callback for a search's progress."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.recorder = Recorder()
+
+    def __call__(self, **facts: Any) -> None:
+        """Say something."""
+        self._stream.write(json.dumps(facts) + "\n")
+        self._stream.flush()
+
+    def moment(self, information: float, upper_bound: float, message: str) -> None:
+        """Say where the certified interval is."""
+        self.recorder(information, upper_bound, message)
+        last: Moment = self.recorder.moments[-1]
+        self(moment=[last.seconds, information, upper_bound, message])
+
+
+def _fit(job: dict[str, Any], say: Answers) -> None:
+    question = Question.model_validate(job["question"])
+    with closing((source := open_table(job["path"])).connection):
+        say(stage="counting")
+        budget = question.budgets(pose_table(source, **question.arguments())) if question.leakage else None
+        release = fit(source, **question.arguments(), **question.search(), leakage=budget, progress=say.moment)
+    found = release.disclosure
+    say.moment(found.information, found.upper_bound, f"{found.codes} codes, made exact")
+    say(stage="verifying")
+    folder = Path(job["folder"])
+    result.save_result(release, result.view_of(release, job["question"], job["table"]), folder)
+    say(stage="drawing", result=folder.name)
+    result.draw_pictures(found, say.recorder.moments, folder, lambda name, finding: say(picture=name, finding=finding))
+    say(done=True)
+
+
+def _curve(job: dict[str, Any], say: Answers) -> None:
+    from choral.disclosure import write_whole
+    from choral.show.plots import as_svg, tradeoff_plot
+    from choral.show.plots.style import finding_of
+
+    question = Question.model_validate(job["question"])
+    with closing((source := open_table(job["path"])).connection):
+        say(stage="counting")
+        posed = pose_table(source, **question.arguments())
+    found = []
+    for text, point in curve.points(posed, say.moment):
+        found.append(point)
+        say(
+            point={
+                "budget": text,
+                "information": point.information,
+                "upper_bound": point.upper_bound,
+                "achieved_leakage": point.achieved_leakage,
+            }
+        )
+    say(stage="drawing")
+    about = " and ".join(group.name for group in posed.problem.groups[:3])
+    chart = tradeoff_plot({posed.problem.target.name: found}, f"the same budget for {about}" if about else "")
+    write_whole(Path(job["folder"]) / "curve.svg", as_svg(chart), True)
+    say(done=True, finding=finding_of(chart))
+
+
+def _outside_a_search(number: int, frame: FrameType | None) -> None:
+    """SIGINT has a meaning while a search runs, which handles it itself; at other times there is nothing to keep."""
+
+
+def _watch() -> None:
+    """End when the studio is gone: it holds the other end of standard input."""
+    sys.stdin.read()
+    os._exit(GONE)
+
+
+def _warm_up() -> None:
+    """Load what pictures need while nobody waits."""
+    import altair  # noqa: F401
+    import vl_convert  # noqa: F401
+
+
+if __name__ == "__main__":
+    main()

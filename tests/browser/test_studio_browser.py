@@ -1,0 +1,359 @@
+"""The studio in a real browser, by what a person does: the whole path, at a laptop's and a phone's width, light and dark.
+
+Needs Chromium and axe-core (`scripts/browser`). Screenshots of every page are in build/screenshots, to be looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import choral as ch
+from choral.exact import verifier
+from choral.release.fit import fit
+from choral.show.studio.samples import SAMPLES
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / ".venvs/browser/package/axe.min.js"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCREENSHOTS = ROOT / "build/screenshots"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "
+    "--no-first-run --disable-dev-shm-usage"
+)
+LAPTOP, PHONE = 1280, 390
+PATIENCE = 120_000
+"""Milliseconds that the page may take for anything, on a busy machine."""
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or not AXE.is_file(), reason="no Chromium or axe-core: run scripts/browser (or make test-browser)"
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield found
+        found.close()
+
+
+class Studio:
+    """A studio in a process of its own."""
+
+    def __init__(self, keep: Path, port: int = 0) -> None:
+        self.keep, self.port = keep, port
+        self.start()
+
+    def start(self) -> None:
+        program = "from choral.show.cli import main; main()"
+        arguments = ["studio", "--json", "--no-browser", "--keep", str(self.keep), "--port", str(self.port)]
+        arguments += ["--upload-limit", "1", "--folder", str(self.keep.parent)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        facts = json.loads(self.process.stdout.readline())
+        self.url, self.port = facts["url"], facts["port"]
+        self.home = self.url.partition("/?")[0]
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=60)
+        assert (self.process.returncode, out, err) == (0, "", "")
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    found = Studio(tmp_path_factory.mktemp("studio") / "keep")
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def visit(browser, studio):
+    """Open the studio; afterwards, nothing may have left the machine and no error may have been logged."""
+    opened = []
+
+    def opening(width=LAPTOP, scheme="light", address=None):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            accept_downloads=True,
+            has_touch=width == PHONE,
+        )
+        said = SimpleNamespace(errors=[], elsewhere=[], expected=0)
+
+        def route(request):
+            if not request.request.url.startswith(f"{studio.home}/"):
+                said.elsewhere.append(request.request.url)
+                request.abort()
+            else:
+                request.continue_()
+
+        context.route("**/*", route)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on(
+            "console",
+            lambda message: said.errors.append(message.text) if message.type in ("error", "warning") else None,
+        )
+        page.on("pageerror", lambda error: said.errors.append(str(error)))
+        page.on("dialog", lambda dialog: said.errors.append(f"dialog: {dialog.message}"))
+        page.goto(address or studio.url)
+        opened.append((context, said))
+        return page, said
+
+    yield opening
+    for context, said in opened:
+        assert said.elsewhere == []
+        assert len(said.errors) == said.expected, said.errors
+        context.close()
+
+
+def accessible(page):
+    """No serious finding of axe-core."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    serious = [
+        (one["id"], one["impact"], [node["html"][:120] for node in one["nodes"][:3]])
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+    assert found["testEngine"]["name"] == "axe-core"
+
+
+def picture(page, name):
+    """A screenshot of the whole page; nothing may stick out of it sideways."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+
+
+def done(page):
+    page.wait_for_function("() => document.getElementById('job-words')?.textContent.includes('is finished')")
+
+
+def test_the_whole_path(visit, studio, tmp_path):
+    page, said = visit()
+    assert studio.url.partition("=")[2] not in page.url, "the token leaves the address"
+    picture(page, "1-open-1280")
+    accessible(page)
+
+    page.click("[data-example=staff]")
+    page.wait_for_selector("#feasible")
+    for column in ("region", "degree", "training", "overtime", "distance", "contract", "team"):
+        page.check(f"tr[data-column={column}] input[value=protect]")
+    page.fill("#min-count", "1")
+    page.select_option("#rel-tol", "0.000001")
+    page.click("#start")
+    page.wait_for_selector("#cancel:visible")
+    page.wait_for_selector("#bar")
+    picture(page, "3-searching-1280")
+    page.reload()
+    page.wait_for_selector("#cancel:visible")
+    assert page.is_checked("tr[data-column=region] input[value=protect]"), "the choices are there after reloading"
+    other, others = visit()
+    others.expected = 1  # the browser itself logs the 409
+    other.wait_for_selector("#feasible")
+    other.click("#start")
+    other.wait_for_selector("#notice p")
+    assert "A search is running" in other.text_content("#notice")
+    page.click("#cancel")
+    page.wait_for_function("() => document.getElementById('job-words').textContent.includes('was cancelled')")
+    assert page.is_hidden("#result")
+
+    page.click("[data-example=clinic]")
+    page.wait_for_function("() => document.getElementById('outlook').textContent.includes('diagnosis')")
+    bounds = ch.bounds(ch.examples.clinic(), reveal="diagnosis")
+    outlook = page.text_content("#outlook")
+    for number in (bounds.upper_bound, bounds.entropy, bounds.information):
+        assert f"{number:.6f} bits" in outlook
+    assert f"{bounds.rank}; nullity {bounds.nullity}" in outlook
+    picture(page, "2-choose-1280")
+    accessible(page)
+    page.focus("#start")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#information")
+    done(page)
+    page.wait_for_selector("[data-picture=channel]")
+
+    found = fit(
+        SAMPLES["clinic"].write(tmp_path), "diagnosis", ["pressure", "glucose", "smoker"], rel_tol=1e-3
+    ).disclosure
+    assert page.text_content("#information") == f"{found.information:.9f} bits"
+    assert page.text_content("#upper-bound") == f"{found.upper_bound:.9f} bits"
+    view = page.text_content("#view")
+    for number in (found.problem.entropy_of_target, found.problem.information_of_states):
+        assert f"{number:.9f} bits" in view
+    assert f"{100 * found.efficiency:.1f} %" in view
+    for group in ("pressure", "glucose", "smoker"):
+        assert f"{group}: 0 bits, exactly" in view
+    assert len(page.query_selector_all("#limits li")) >= 6
+    loaded = page.evaluate(
+        "[...document.querySelectorAll('figure img')].every((i) => i.complete && i.naturalWidth > 0)"
+    )
+    assert loaded
+    picture(page, "4-result-1280")
+    accessible(page)
+
+    release = saved(page, "#get-release", tmp_path)
+    assert verifier.main([str(release)]) == 0
+    card = saved(page, "#get-card", tmp_path)
+    assert json.loads(card.read_text())["reveal"] == ["diagnosis"]
+    codes = saved(page, "#get-codes", tmp_path)
+    assert len(codes.read_text().splitlines()) == 401
+    if page.is_visible("#get-report"):
+        assert "<html" in saved(page, "#get-report", tmp_path).read_text()[:300].lower()
+
+    play(page, found)
+    picture(page, "5-adversary-1280")
+    accessible(page)
+
+    page.click("#draw-curve")
+    page.wait_for_selector("#curve-picture")
+    slider = page.locator("#budget")
+    slider.focus()
+    slider.press("Home")
+    first = page.text_content("#point")
+    slider.press("ArrowRight")
+    assert page.text_content("#point") != first
+    assert "may leak" in first
+    picture(page, "6-curve-1280")
+    accessible(page)
+    budget = page.get_attribute("#budget", "aria-valuetext").removesuffix(" bits")
+    page.click("#use-budget")
+    page.wait_for_function("() => document.getElementById('summary').textContent.includes('It leaks at most')")
+    groups = ["pressure", "glucose", "smoker"]
+    leaky = fit(
+        tmp_path / "clinic.csv", "diagnosis", groups, leakage=dict.fromkeys(groups, budget), rel_tol=1e-3
+    ).disclosure
+    assert page.text_content("#information") == f"{leaky.information:.9f} bits"
+    done(page)
+    said.expected = 1  # the browser itself logs the 409
+    page.click("#get-codes")
+    page.locator("#download-note").get_by_text("another release").wait_for()
+    page.click("#download-note button")
+    page.wait_for_selector("#download-note a")
+
+
+def saved(page, button, folder):
+    """The file that a button gives."""
+    with page.expect_download() as waiting:
+        page.click(button)
+    target = folder / waiting.value.suggested_filename
+    waiting.value.save_as(target)
+    return target
+
+
+def play(page, found):
+    """One round by hand, the rest by the best adversary."""
+    page.select_option("#about", "smoker")
+    page.wait_for_selector("#guess-before")
+    page.click("#guess-before button")
+    page.wait_for_selector("#guess-after")
+    assert "equal, exactly" in page.text_content("#seen")
+    page.click("#guess-after button")
+    page.wait_for_selector("#truth")
+    assert "of 1 " in page.text_content("#score-before")
+    page.click("#round button")
+    page.wait_for_selector("#best")
+    page.click("#best")
+    page.wait_for_function("() => document.getElementById('score-before').textContent.includes('of 300 ')")
+    assert page.text_content("#score-before") == page.text_content("#score-after")
+    prior = max(found.law.probability(smoker=value) for value in found.law.alphabets[found.law.position("smoker")])
+    assert page.text_content("#best-before") == page.text_content("#best-after") == f"{100 * float(prior):.1f} %"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "light"), (PHONE, "dark"), (LAPTOP, "dark")])
+def test_every_width_and_scheme_by_keyboard(visit, width, scheme):
+    page, _ = visit(width, scheme)
+    page.focus("[data-example=paper]")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.getElementById('opened').textContent.includes('paper')")
+    page.wait_for_function("() => document.getElementById('feasible')?.textContent.includes('about W')")
+    shown = page.evaluate("document.querySelectorAll('#which-result option').length")
+    page.focus("#start")
+    page.keyboard.press("Space")
+    page.wait_for_function("(n) => document.querySelectorAll('#which-result option').length > n", arg=shown)
+    done(page)
+    page.wait_for_selector("[data-picture=channel]")
+    exact = ch.disclose(ch.examples.bsc_and_bec(), reveal="W")
+    assert page.text_content("#information") == f"{exact.information:.9f} bits"
+    page.wait_for_selector("#guess-before")
+    picture(page, f"all-{width}-{scheme}")
+    accessible(page)
+    ring = page.evaluate("""() => {
+        document.querySelector('#guess-before button').focus({focusVisible: true});
+        return getComputedStyle(document.activeElement).outlineStyle;
+    }""")
+    assert ring == "solid", "who uses the keyboard sees where it is"
+
+
+def test_what_is_no_table_is_said_on_the_page(visit, tmp_path):
+    page, said = visit()
+    cases = [("empty.csv", "", "empty"), ("header.csv", "a,b\n", "no rows"), ("one.csv", "a\n1\n", "one column")]
+    cases += [("picture.csv", "\0\x01\x02", "picture.csv"), ("table.exe", "a,b\n1,2\n", "not a .csv")]
+    for name, text, words in cases:
+        (tmp_path / name).write_text(text)
+        page.set_input_files("#file", tmp_path / name)
+        page.wait_for_function("(w) => document.getElementById('notice').textContent.includes(w)", arg=words)
+    said.expected = len(cases)  # the browser itself logs the 422
+    with (tmp_path / "large.csv").open("wb") as file:
+        file.truncate(1_000_001)
+    page.set_input_files("#file", tmp_path / "large.csv")
+    page.wait_for_function("() => document.getElementById('notice').textContent.includes('larger than 1 MB')")
+    picture(page, "refused-1280")
+    accessible(page)
+
+
+def test_names_and_values_are_text(visit, tmp_path):
+    page, _ = visit()
+    evil = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
+    quoted = evil.replace('"', '""')
+    rows = "".join(f'"{quoted}{i % 2}",{i % 3},{(i // 2) % 2}\n' for i in range(120))
+    (tmp_path / "evil.csv").write_text(f'"{quoted}",b,c\n{rows}')
+    page.set_input_files("#file", tmp_path / "evil.csv")
+    page.wait_for_function("() => document.getElementById('columns')?.textContent.includes('onerror')")
+    page.check("tbody tr:nth-child(1) input[value=reveal]")
+    page.check("tbody tr:nth-child(2) input[value=protect]")
+    page.check("tbody tr:nth-child(3) input[value=use]")
+    page.wait_for_function("() => document.getElementById('feasible')?.textContent.includes('onerror')")
+    shown = page.evaluate("document.querySelectorAll('#which-result option').length")
+    page.click("#start")
+    page.wait_for_function("(n) => document.querySelectorAll('#which-result option').length > n", arg=shown)
+    page.wait_for_function("() => document.getElementById('view').textContent.includes('onerror')")
+    done(page)
+    assert page.evaluate("document.querySelectorAll('main script, main img[src=x]').length") == 0
+
+
+def test_a_stopped_studio_is_said_and_a_new_one_has_what_was_finished(browser, visit, tmp_path):
+    studio = Studio(tmp_path / "keep")
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(studio.url)
+    page.click("[data-example=paper]")
+    page.wait_for_selector("#feasible")
+    page.click("#start")
+    done(page)
+    told = page.text_content("#information")
+    studio.stop()
+    page.wait_for_function("() => document.getElementById('notice').textContent.includes('does not answer')")
+    assert page.text_content("#information") == told, "what was finished is still shown"
+    studio.start()
+    page.wait_for_function("() => document.getElementById('notice').textContent.includes('started again')")
+    page.goto(studio.url)
+    page.wait_for_selector("#information")
+    assert page.text_content("#information") == told
+    context.close()
+    studio.stop()

@@ -1,0 +1,161 @@
+"""The documentation: its shell commands run and print what it says; the site is whole and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import random
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from docsite.build import build
+from docsite.reference import PAGES
+
+import choral
+
+ROOT = Path(__file__).parents[1]
+TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SETTING_UP = ("$ make ",)
+
+
+def sessions(path):
+    """The commands of a page in order, each with the output that it shows."""
+    found = []
+    for block in CONSOLE.findall(path.read_text(encoding="utf-8")):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            elif line.startswith("> "):
+                found[-1] = (found[-1][0] + "\n" + line[2:], [])
+            else:
+                found[-1][1].append(line)
+    return [(command, "\n".join(lines)) for command, lines in found if not f"$ {command}".startswith(SETTING_UP)]
+
+
+WITH_COMMANDS = [path for path in TEXTS if sessions(path)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with the tables that the pages speak of, and the sources of choral."""
+    draw = random.Random(20)
+    for name, rows in (("table", 400), ("other", 300), ("unseen", 500)):
+        lines = ["person,outcome,income,age,sex,region"]
+        for person in range(rows):
+            age, sex, region = draw.choice(["old", "young"]), draw.choice("fm"), draw.choice("ns")
+            ill = draw.random() < (0.7 if (age == "old") ^ (region == "n") else 0.2)
+            rich = draw.random() < (0.6 if (sex == "f") ^ (region == "s") else 0.3)
+            lines.append(f"{person},{'ill' if ill else 'well'},{'high' if rich else 'low'},{age},{sex},{region}")
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    import duckdb
+
+    duckdb.sql(f"COPY (FROM '{tmp_path / 'table.csv'}') TO '{tmp_path / 'table.parquet'}'")
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", WITH_COMMANDS, ids=[path.stem for path in WITH_COMMANDS])
+def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "120",
+    }
+    checker = doctest.OutputChecker()
+    for command, shown in sessions(path):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            env=environment,
+            encoding="utf-8",
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == 0, f"{command}\n{said}"
+        if shown:
+            assert checker.check_output(shown, said, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), (
+                f"{command}\n{said}"
+            )
+
+
+def test_every_shell_block_is_run():
+    """A block without a language would be neither a doctest nor a session."""
+    for path in TEXTS:
+        languages = re.findall(r"^```(\w*)\n.*?^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        assert set(languages) <= {"python", "console", "text", "json"}, path.name
+
+
+class Found(HTMLParser):
+    """What a page links to, loads, and can be linked at."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.loads, self.anchors, self.scripts = [], [], set(), 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.anchors |= {given[key] for key in ("id", "name") if given.get(key)}
+        self.scripts += tag == "script" or any(key.startswith("on") for key in given)
+        if tag == "a":
+            self.links.append(given["href"])
+        else:
+            self.loads += [given[key] for key in ("src", "href", "srcset", "data", "action") if given.get(key)]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    target = tmp_path_factory.mktemp("site")
+    build(ROOT / "docs", target)
+    return target
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path.name: Found(path.read_text(encoding="utf-8")) for path in site.glob("*.html")}
+
+
+def test_every_link_of_the_site_leads_somewhere(pages):
+    assert len(pages) >= len(TEXTS) - 1 + len(PAGES)
+    broken = []
+    for name, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            target = parts.path or name
+            here = not (parts.scheme or parts.netloc) and target in pages
+            if not here or (parts.fragment and unquote(parts.fragment) not in pages[target].anchors):
+                broken.append(f"{name}: {link}")
+    assert broken == []
+
+
+def test_the_site_loads_nothing_from_elsewhere_and_runs_nothing(site, pages):
+    for name, page in pages.items():
+        assert set(page.loads) == {"style.css"}, name
+        assert page.scripts == 0, name
+    style = (site / "style.css").read_text(encoding="utf-8")
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_every_page_can_be_reached_from_the_first(pages):
+    reached, waiting = set(), ["index.html"]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += [urlsplit(link).path or name for link in pages[name].links]
+    assert reached == set(pages)
+
+
+def test_every_public_name_is_in_the_reference(pages):
+    anchors = set().union(*(pages[f"{name}.html"].anchors for name in PAGES))
+    missing = [name for name in choral.__all__ if name != "__version__" and f"choral-{name.lower()}" not in anchors]
+    assert missing == []

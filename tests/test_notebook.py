@@ -1,0 +1,121 @@
+"""Notebooks: what is displayed is well-formed and right, and progress bars draw in a kernel."""
+
+from __future__ import annotations
+
+import sys
+import types
+import xml.etree.ElementTree as ET
+from fractions import Fraction as F
+from html import unescape
+
+import pytest
+
+import choral as ch
+from choral.release.audit import audit
+from choral.release.fit import fit
+from choral.show.progress import Recorder, in_notebook, interval_bar, rows_bar, steps_bar
+
+
+def cells(shown):
+    """The texts of all cells of what is displayed, which must be well-formed."""
+    root = ET.fromstring(f"<div>{shown._repr_html_()}</div>")
+    return ["".join(cell.itertext()) for cell in root.iter() if cell.tag in ("th", "td", "p", "caption")]
+
+
+def test_laws_problems_bounds_and_disclosures_are_tables():
+    law = ch.examples.bsc_and_bec()
+    assert "1/8" in cells(law) or "1/6" in cells(law)
+    found = ch.disclose(law)
+    shown = cells(found)
+    assert "p(y)" in shown
+    assert shown[-3:] == ["1/3", "1/3", "1/3"]
+    assert cells(found.problem)[:2] == ["reveal", "W, of 2 values"]
+    assert cells(found.problem)[-2:] == ["states", "6"]
+    assert f"{found.bounds.nullity}" in cells(found.bounds)
+
+
+def test_budgets_and_many_groups_in_a_problem():
+    law = ch.examples.noisy_copies(10)
+    shown = cells(ch.disclose(law, order=2, rel_tol=0.5, time_limit=5).problem)
+    assert "… and 5 more groups" in shown
+    budgeted = ch.disclose(ch.examples.xor(), leakage={"X1": F(1, 100)}, rel_tol=0.2)
+    assert "X1 (at most 0.01 bits)" in cells(budgeted.problem)
+
+
+def test_a_law_of_a_thousand_samples_can_be_displayed():
+    """Fractions too long for Python to write out are shown as decimals."""
+    d = ch.disclose(ch.Exchangeable([F(2, 3), F(1, 3)], ch.bsc(F(1, 10)), 40), codes=3)
+    assert cells(d)
+    assert "≈" in str(ch.Joint.from_counts({(0,): 1, (1,): 3**20_000}, names=["X"]))
+
+
+def test_releases_and_audits():
+    rows = [{"W": a ^ b, "a": a, "b": b} for a in (0, 1) for b in (0, 1) for _ in range(6)]
+    release = fit(rows)
+    shown = cells(release)
+    assert shown[shown.index("tells about") + 1] == "W"
+    assert release.digest in shown
+    found = audit(release)
+    shown = cells(found)
+    assert shown[0] == found.summary
+    at = shown.index("I(a; Y | b)")
+    assert shown[at + 1] == "1"
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    """A stand-in for a notebook's kernel that remembers what was displayed."""
+    drawn = []
+    handle = types.SimpleNamespace(update=lambda html: drawn.append(html))
+
+    def display(html, display_id):
+        assert display_id
+        drawn.append(html)
+        return handle
+
+    module = types.ModuleType("IPython")
+    module.get_ipython = lambda: object()
+    shown = types.ModuleType("IPython.display")
+    shown.HTML, shown.display = str, display
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    monkeypatch.setitem(sys.modules, "IPython.display", shown)
+    return drawn
+
+
+def test_the_interval_closes_in_a_notebook(kernel):
+    recorder = Recorder()
+    with interval_bar() as bar:
+        ch.disclose(ch.examples.noisy_copies(3), progress=lambda *now: (recorder(*now), bar(*now)))
+    assert kernel[0].endswith("starting")
+    assert kernel[-1] == ""
+    assert len(kernel) == len(recorder.moments) + 2
+    for drawn, moment in zip(kernel[1:-1], recorder.moments, strict=True):
+        assert f"{moment.information:.9f} … {moment.upper_bound:.9f} bits  {moment.message}" in unescape(drawn)
+        assert ET.fromstring(f"<p>{drawn}</p>").find("progress").get("max") == "12"
+
+
+def test_rows_and_steps_in_a_notebook(kernel):
+    with rows_bar() as bar:
+        bar(1000, 4000)
+    assert kernel[1] == '<progress value="1000" max="4000"></progress> 1,000 of 4,000 rows'
+
+    def fails():
+        with steps_bar() as step:
+            step(1, 3, "a < b")
+            raise ValueError("within")
+
+    with pytest.raises(ValueError, match="within"):
+        fails()
+    assert "a &lt; b" in kernel[-2]
+    assert kernel[-1] == ""
+
+
+def test_nothing_is_drawn_where_nobody_looks(kernel, monkeypatch):
+    with interval_bar(quiet=True) as bar:
+        assert bar is None
+    assert kernel == []
+    monkeypatch.delitem(sys.modules, "ipykernel")
+    assert not in_notebook()
+    with interval_bar() as bar, rows_bar() as rows, steps_bar() as steps:
+        assert (bar, rows, steps) == (None, None, None)
