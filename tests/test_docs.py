@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import duckdb
 import pytest
 from docsite.build import build
 from docsite.reference import PAGES
@@ -45,7 +46,7 @@ WITH_COMMANDS = [path for path in TEXTS if sessions(path)]
 def folder(tmp_path):
     """A folder with the tables that the pages speak of, and the sources of choral."""
     draw = random.Random(20)
-    for name, rows in (("table", 400), ("other", 300), ("unseen", 500)):
+    for name, rows in (("people", 400), ("other", 300), ("unseen", 500)):
         lines = ["person,outcome,income,age,sex,region"]
         for person in range(rows):
             age, sex, region = draw.choice(["old", "young"]), draw.choice("fm"), draw.choice("ns")
@@ -53,9 +54,12 @@ def folder(tmp_path):
             rich = draw.random() < (0.6 if (sex == "f") ^ (region == "s") else 0.3)
             lines.append(f"{person},{'ill' if ill else 'well'},{'high' if rich else 'low'},{age},{sex},{region}")
         (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    import duckdb
-
-    duckdb.sql(f"COPY (FROM '{tmp_path / 'table.csv'}') TO '{tmp_path / 'table.parquet'}'")
+    duckdb.sql(f"COPY (FROM '{tmp_path / 'people.csv'}') TO '{tmp_path / 'people.parquet'}'")
+    lines = [
+        f"{draw.choice(('ill', 'well'))},{draw.randint(20, 90)},{draw.choice('fm')},{draw.choice('ns')}"
+        for _ in range(900)
+    ]
+    (tmp_path / "table.csv").write_text("\n".join(["outcome,age,sex,region", *lines]) + "\n", encoding="utf-8")
     (tmp_path / "src").symlink_to(ROOT / "src")
     return tmp_path
 
@@ -72,7 +76,6 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
         done = subprocess.run(
             ["bash", "-c", command],
             capture_output=True,
-            text=True,
             check=False,
             cwd=folder,
             env=environment,

@@ -6,7 +6,6 @@ one stays beside it.
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -43,11 +42,13 @@ def can_report() -> bool:
 
 
 def write_report(folder: Path) -> Path:
-    """The report of a result as one page of HTML."""
+    """The report of a result, with its audit, as one page of HTML."""
     from choral.disclosure import write_whole
+    from choral.release.audit import audit
+    from choral.show.report import render
 
-    text = import_module(REPORTING).render(_release(folder))
-    write_whole(folder / REPORT, text, True)
+    release = _release(folder)
+    write_whole(folder / REPORT, render(release, audit(release)), True)
     return folder / REPORT
 
 

@@ -70,7 +70,7 @@ function pictures(view) {
   return Object.entries(TITLES).filter(([name]) => name in view.pictures).map(([name, title]) => h("figure", {},
     h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": title },
       h("img", { src: `/results/${view.name}/${name}.svg`, alt: view.pictures[name], "data-picture": name })),
-    h("figcaption", {}, title)));
+    h("figcaption", {}, `${title}. ${view.pictures[name]}.`)));
 }
 
 function downloads(view) {
