@@ -33,6 +33,7 @@ PAGES = {
         "Reference: releases of tables",
         [
             "fit", "load_release", "choral.release.file.Release", "choral.release.recipe.Recipe", "choral.release.card",
+            "choral.release.second",
             "choral.release.engine", "choral.release.ledger.Ledger", "choral.release.audit", "choral.sklearn.Disclosure",
         ],
     ),
