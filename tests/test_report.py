@@ -379,3 +379,12 @@ def test_codes_that_fail_are_said_first(release, tmp_path):
     assert result.exit_code == 1, result.exception
     page = Page((tmp_path / "out.html").read_text())
     assert "Do not release: what is promised does not hold here." in page.text[:1200]
+
+
+def test_the_studio_hands_over_the_same_page(release, found, tmp_path):
+    from choral.show.studio import handing, result
+
+    release.save(tmp_path / result.RELEASE)
+    page = Page(handing.write_report(tmp_path).read_text())
+    assert found.summary in page.text
+    assert page.values("short")[3] == release.disclosure.information

@@ -20,10 +20,12 @@ REL_TOL = 1e-2
 def leakages(problem: Problem) -> list[str]:
     """Budgets in bits, 0 to where a budget binds no more, denser towards 0; as decimals, so that they are exact.
 
+    In the example p(w | state) gives away whether X2 is 0, e or 1, so the last one is H(X2) = 3/2.
+
     >>> from choral.describe import examples
     >>> from choral.problem.pose import pose
-    >>> leakages(pose(examples.bsc_and_bec()))[:3]
-    ['0', '0.0079', '0.0313']
+    >>> leakages(pose(examples.bsc_and_bec()))
+    ['0', '0.0234', '0.0938', '0.2109', '0.375', '0.5859', '0.8438', '1.1484', '1.5']
     """
     most = max(leak_of_everything(problem, group) for group in problem.groups)
     return list(dict.fromkeys(f"{most * (k / STEPS) ** 2:.4f}".rstrip("0").rstrip(".") for k in range(STEPS + 1)))

@@ -6,8 +6,6 @@ one stays beside it.
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from choral.release.card import card_of
@@ -18,7 +16,6 @@ from choral.show.studio import result
 from choral.show.studio.tables import Opened
 
 CARD, REPORT = "card.json", "report.html"
-REPORTING = "choral.show.report"
 
 
 def write_card(folder: Path, ledger: Path) -> Path:
@@ -37,17 +34,14 @@ def write_codes(folder: Path, opened: Opened, ledger: Path, ending: str, id: str
     return target
 
 
-def can_report() -> bool:
-    """Whether this choral writes reports."""
-    return find_spec(REPORTING) is not None
-
-
 def write_report(folder: Path) -> Path:
-    """The report of a result as one page of HTML."""
+    """The report of a result, with its audit, as one page of HTML."""
     from choral.disclosure import write_whole
+    from choral.release.audit import audit
+    from choral.show.report import render
 
-    text = import_module(REPORTING).render(_release(folder))
-    write_whole(folder / REPORT, text, True)
+    release = _release(folder)
+    write_whole(folder / REPORT, render(release, audit(release)), True)
     return folder / REPORT
 
 

@@ -121,9 +121,11 @@ def _watch() -> None:
 
 
 def _warm_up() -> None:
-    """Load what pictures need while nobody waits."""
-    import altair  # noqa: F401
-    import vl_convert  # noqa: F401
+    """Do a small job of every kind while nobody waits, so that everything is loaded when somebody does."""
+    from choral.show.plots import as_svg, ladder_plot
+
+    rows = [{"W": a ^ b, "a": a, "b": b} for a in (0, 1) for b in (0, 1)]
+    as_svg(ladder_plot(fit(rows, min_count=1, solver="sandwich").disclosure))
 
 
 if __name__ == "__main__":

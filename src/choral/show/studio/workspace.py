@@ -96,7 +96,7 @@ class Workspace:
         """Open a file of the allowed folder; raises for whatever lies outside it, also by links."""
         if self.folder is None:
             raise ChoralError("No folder was allowed.", "Upload the table, or start: choral studio --folder DIR.")
-        path = Path(os.path.realpath(self.folder / name))
+        path = Path(os.path.realpath(self.folder / name.replace("\0", "")))
         if "::" in name or "\0" in name or not path.is_relative_to(self.folder):
             raise ChoralError(f"'{_shown(name)}' is not in the allowed folder.", "Choose a file from the list.")
         if path.suffix.lower() not in READERS:

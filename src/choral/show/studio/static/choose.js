@@ -37,8 +37,9 @@ function columnRow(column, i, role, question) {
   }), label));
   const rule = question ? question.bins[column.name] ?? "" : column.bins;
   const bins = column.numeric
-    ? h("input", { type: "text", size: 9, value: rule, "aria-label": `bins of ${column.name}`, "data-bins": column.name,
-      "aria-describedby": "bins-note", oninput: changed })
+    ? [h("span", { class: "quiet narrow", "aria-hidden": "true" }, "bins "),
+      h("input", { type: "text", size: 9, value: rule, "aria-label": `bins of ${column.name}`, "data-bins": column.name,
+        "aria-describedby": "bins-note", oninput: changed })]
     : "";
   return h("tr", { "data-column": column.name },
     h("th", { scope: "row", class: "name" }, column.name),
