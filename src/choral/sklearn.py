@@ -48,7 +48,8 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     use : the columns that the code may depend on; default: all
     bins : numeric columns with more values than this number are cut into as many equally frequent bins; or a mapping
         from columns to a number, a list of edges, "q4" or "w10", and other columns are taken as they are; None bins nothing.
-        A column with as many values as rows is refused, not taken for categories.
+        A column with as many values as rows is refused, not taken for categories. What is private of a binned column is
+        the bin, not the exact value; values inside a bin may be told through other columns.
     min_count : combinations of used values that occur less often are merged into one state
     codes : at most this many codes
     law : what the guarantee is about: "frequencies" of the records seen in `fit`; for records to come "dirichlet",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from choral.release.binned import inside_bins, spoken
+
 if TYPE_CHECKING:
     from choral.release.audit import Audit
 
@@ -20,6 +22,7 @@ def summary_of(audit: Audit) -> str:
     """One paragraph."""
     parts = [
         _guarantee(audit),
+        *_inside(audit),
         *_columns(audit),
         *_together(audit),
         *_knowing(audit),
@@ -43,13 +46,26 @@ def _guarantee(audit: Audit) -> str:
             f"{_bits(worst.bits)}: do not release this."
         )
     said = []
-    if private := ["+".join(leak.about) for leak, budget in groups if budget is None]:
+    if private := [spoken(leak.about, audit.bins) for leak, budget in groups if budget is None]:
         names = ", ".join(private[:6]) + (", …" if len(private) > 6 else "")
         said.append(f"The code is independent of each of {names}, exactly, under the release's own law.")
     for leak, budget in groups:
         if budget is not None:
-            said.append(f"It tells {_bits(leak.bits)} about {'+'.join(leak.about)}, for which {budget} are allowed.")
+            said.append(
+                f"It tells {_bits(leak.bits)} about {spoken(leak.about, audit.bins)}, for which {budget} are allowed."
+            )
+    if limit := inside_bins([name for name in audit.bins if any(name in leak.about for leak, _ in groups)]):
+        said.append(limit)
     return " ".join(said)
+
+
+def _inside(audit: Audit) -> list[str]:
+    told = sorted((leak for leak in audit.inside if not leak.zero), key=lambda leak: -leak.bits)
+    return [
+        f"Under {audit.view} it tells {_bits(leak.bits)} about the exact {'+'.join(leak.about)}, inside the bins: cut "
+        f"{'it' if len(leak.about) == 1 else 'them'} finer (--bins), or do not bin."
+        for leak in told[:MOST_NAMED]
+    ]
 
 
 def _columns(audit: Audit) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any
 from choral.disclosure import check_output, whole_file, write_whole
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
 from choral.exact import certificate
+from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.recipe import kind_of_type
 from choral.release.table import Source, identifier, opened, reading, text_literal
@@ -201,7 +202,7 @@ def _guarantee(release: Release) -> list[str]:
     told = "The code" if recipe.after is None else "The code, which is a pair with that of an earlier release,"
     words = [f"Under the law of {recipe.law['about']}:"]
     for group, budget in zip(recipe.protect, _budgets(release), strict=True):
-        name = " and ".join(group) + (" together" if len(group) > 1 else "")
+        name = spoken(group, bins_of(recipe), " and ") + (" together" if len(group) > 1 else "")
         if budget is None:
             words.append(
                 f"{told} is exactly independent of {name}: whoever sees all codes learns nothing of a record's."
@@ -210,6 +211,8 @@ def _guarantee(release: Release) -> list[str]:
             words.append(f"{told} makes no value of {name} more than {budget['ratio']} times more or less likely.")
         else:
             words.append(f"{told} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
+    if limit := inside_bins(binned_and_protected(recipe)):
+        words.append(limit)
     if release.disclosure.problem.further:
         words.append("The same holds under every further law that the curator declared, and under their mixtures.")
     words.append(f"Of all such codes this one was sought to tell most about {' and '.join(recipe.reveal)}.")

@@ -19,6 +19,7 @@ from choral.disclosure import Disclosure, check_output, load, write_whole
 from choral.errors import ReleaseFileError
 from choral.exact import certificate
 from choral.problem.kernel import MOST_LISTED
+from choral.release.binned import bins_of, protections
 from choral.release.recipe import Recipe
 
 KEY_BYTES = 32
@@ -61,7 +62,7 @@ class Release:
     def _repr_html_(self) -> str:
         """What is public of a release and what it promises; never its key."""
         recipe, found = self.recipe, self.disclosure
-        groups = [found.problem.protection(g) for g in range(len(found.problem.groups))]
+        groups = protections(found.problem, bins_of(recipe))
         rows = [
             ("tells about", " and ".join(recipe.reveal)),
             ("looks at", ", ".join(recipe.use)),

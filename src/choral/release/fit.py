@@ -76,7 +76,8 @@ def fit(
     """The release of a table that tells most about `reveal` while each group in `protect` stays private.
 
     source     a path (.csv, .parquet, .jsonl, .json), `database.duckdb::table`, a frame, or an opened `Source`
-    bins       for numeric columns: edges [40, 55, 70], "q4" or 4 (quantiles), "w10" (width)
+    bins       for numeric columns: edges [40, 55, 70], "q4" or 4 (quantiles), "w10" (width). What is private of a binned
+               column is the bin, not the exact value; values inside a bin may be told through other columns
     missing    "value": a missing value is a value of its own; "drop": such rows are left out; "error"
     min_count  combinations of used values that occur less often are merged into one state
     law        "frequencies" of the table, or an estimate or declared law (`choral.release.laws`)

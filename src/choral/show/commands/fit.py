@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from choral.describe.joint import Joint
     from choral.disclosure import Disclosure
     from choral.release.file import Release
+    from choral.release.recipe import Recipe
 
 EXAMPLE = "example:"
 BOUNDS = (
@@ -56,6 +57,7 @@ class Question:
     protect: Sequence[Sequence[str]] | None
     use: Sequence[str] | None
     order: int = 1
+    bins: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def asked(self) -> tuple[Any, ...]:
@@ -80,13 +82,15 @@ def bounds(
 
     from choral.disclosure import problem_of
     from choral.front import bounds as bounds_of_law
+    from choral.release.binned import protections
 
     question = _question(table, reveal, protect, use, order, bins, missing, min_count, law)
     found = bounds_of_law(question.law, *question.asked)
     problem = problem_of(question.law, *question.asked)
-    told, private = problem.target.name, [group.name for group in problem.groups]
+    told, private = problem.target.name, protections(problem, question.bins)
     if as_json:
-        print_json({"reveal": told, "use": list(problem.columns), "protect": private, **asdict(found)})
+        names = [group.name for group in problem.groups]
+        print_json({"reveal": told, "use": list(problem.columns), "protect": names, **asdict(found)})
     else:
         typer.echo(f"W = {told}; X = {', '.join(problem.columns)}; private: {', '.join(private)}")
         typer.echo(str(found))
@@ -246,7 +250,7 @@ def fit(
         files = {"release": str(output), "card": card and str(card), "key": key and str(key)}
         print_json({**summary(release.disclosure), **_about_table(release), "seconds": round(seconds, 3), **files})
         return
-    for line in [*summary_lines(release.disclosure), *_table_lines(release)]:
+    for line in [*summary_lines(release.disclosure, release.recipe), *_table_lines(release)]:
         typer.echo(line)
     typer.echo(f"took         {seconds:.1f} s, counting, solving and verifying")
     what = "the law" if key is not None else "the law and the key"
@@ -315,12 +319,12 @@ def summary(found: Disclosure) -> dict[str, Any]:
     }
 
 
-def summary_lines(found: Disclosure) -> list[str]:
+def summary_lines(found: Disclosure, recipe: Recipe | None = None) -> list[str]:
     """What a disclosure says of itself, for people."""
     entropy, everything = found.problem.entropy_of_target, found.problem.information_of_states
     return [
         f"reveals      {found.problem.target.name}",
-        _protection(found),
+        *_protection(found, recipe),
         f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell and {entropy:.9f} in all",
         f"certified    no private channel exceeds {found.upper_bound:.9f} bits",
         f"codes        {found.codes}, for {len(found.states)} states",
@@ -328,12 +332,16 @@ def summary_lines(found: Disclosure) -> list[str]:
     ]
 
 
-def _protection(found: Disclosure) -> str:
-    """What stays private, and how far where there is a budget."""
-    told = [found.problem.protection(g) for g in range(len(found.problem.groups))]
+def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
+    """What stays private, and how far where there is a budget or a column is binned."""
+    from choral.release.binned import binned_and_protected, bins_of, inside_bins, protections
+
+    told = protections(found.problem, {} if recipe is None else bins_of(recipe))
+    limit = "" if recipe is None else inside_bins(binned_and_protected(recipe))
     how = "; nothing else is" if found.problem.budgets else ", exactly; nothing else is"
     also = f"; under {len(found.problem.further)} more laws too" if found.problem.further else ""
-    return f"private      {', '.join(told)}{how}{also}"
+    lines = [f"private      {', '.join(told)}{how}{also}"]
+    return [*lines, f"in bins      {limit}"] if limit else lines
 
 
 def _about_table(release: Release) -> dict[str, Any]:
@@ -389,6 +397,7 @@ def _question(
     asked = split(reveal, "+"), groups(protect), split(use, ","), order
     if table.startswith(EXAMPLE):
         return Question(example(table.removeprefix(EXAMPLE)), *asked)
+    from choral.release.binned import bins_of
     from choral.release.bins import read_bins
     from choral.release.fit import pose_table
     from choral.release.table import opened
@@ -396,7 +405,8 @@ def _question(
     with opened(table) as source:
         rules = read_bins(bins or [])
         posed = pose_table(source, *asked, bins=rules, missing=missing, min_count=min_count, law=law)
-    return Question(posed.law, posed.recipe.reveal, posed.recipe.protect, posed.use)
+    recipe = posed.recipe
+    return Question(posed.law, recipe.reveal, recipe.protect, posed.use, bins=bins_of(recipe))
 
 
 def _fit_example(
