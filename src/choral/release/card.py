@@ -58,15 +58,25 @@ class Card:
         """The posterior of the target for each code, rounded."""
         return [list(row) for row in self.document["p_w_given_y"] or []]
 
+    @property
+    def text(self) -> str:
+        """What is in the file of a card."""
+        return json.dumps(self.document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
     def opened_by(self, release: Release) -> bool:
         """Whether this card was made for this release: its salted digest is of the release's certificate."""
         return bool(self.document["certificate"]["salted_sha256"] == commitment(release))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the card."""
-        text = json.dumps(self.document, ensure_ascii=False, indent=1, allow_nan=False)
-        write_whole(Path(path), text + "\n", force)
+        write_whole(Path(path), self.text, force)
         return Path(path)
+
+
+def check_precision(precision: int) -> None:
+    """Raise unless probabilities may be rounded to this many decimals."""
+    if isinstance(precision, bool) or not isinstance(precision, int) or not 1 <= precision <= MOST_PRECISE:
+        raise ProblemError(f"precision={precision!r} decimals.", f"Say 1 to {MOST_PRECISE}.")
 
 
 def card_of(release: Release, precision: int = PRECISION) -> Card:
@@ -74,8 +84,7 @@ def card_of(release: Release, precision: int = PRECISION) -> Card:
 
     Where the target shares a column with a protected group there is no p(w | y): it would tell about that group.
     """
-    if isinstance(precision, bool) or not isinstance(precision, int) or not 1 <= precision <= MOST_PRECISE:
-        raise ProblemError(f"precision={precision!r} decimals.", f"Say 1 to {MOST_PRECISE}.")
+    check_precision(precision)
     found, recipe = release.disclosure, release.recipe
     withheld = bool(set(recipe.reveal) & {name for group in recipe.protect for name in group})
     values = [certificate.encode(value) for value in found.problem.target.values]

@@ -34,7 +34,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,8 +132,11 @@ class Ledger:
             self._sql.execute("INSERT OR IGNORE INTO disclosed VALUES (?, ?, ?)", (number, use.table, use.rows))
             self._sql.execute("UPDATE about SET id_column = ?, id_kind = ?", (use.id_column, use.id_kind))
 
-    def record_card(self, release: Release) -> None:
-        """Record that the card of a release is made public; refuse if one of another table was."""
+    def record_card(self, release: Release, write: Callable[[], object] = lambda: None) -> None:
+        """Record that the card of a release is made public; refuse if one of another table was.
+
+        `write` saves what belongs to it: if that fails, nothing is recorded.
+        """
         table, rows, after = release.recipe.table_digest, release.recipe.table_rows, release.recipe.after
         with self._transaction():
             other = self._sql.execute("SELECT digest, rows FROM card WHERE digest != ?", (table,)).fetchone()
@@ -146,6 +149,7 @@ class Ledger:
                 )
             number = self._release(release.digest, None if after is None else after.digest)
             self._sql.execute("INSERT OR IGNORE INTO card VALUES (?, ?, ?)", (number, table, rows))
+            write()
 
     def _check_use(self, use: Use, number: int, column: str | None, kind: str | None) -> None:
         """Refuse what is wrong whatever the records are."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from choral.errors import ColumnError, LawError, ProblemError
+from choral.errors import ColumnError, FileInTheWayError, LawError, ProblemError
 from choral.show.options import (
     AsJson,
     Bins,
@@ -184,6 +184,12 @@ def fit(
         check_output(path, force)
     if len({path.resolve() for path in outputs}) < len(outputs):
         raise ProblemError("Two of the files to write are one.", "Name different files for release, card and key.")
+    if card is not None:
+        from choral.release.card import check_precision
+
+        check_precision(precision)
+    if after_key is not None and after is None:
+        raise ProblemError("--after-key without --after.", "Name the earlier release too: --after FILE.")
     search: dict[str, Any] = {
         "tol": tol,
         "rel_tol": rel_tol,
@@ -235,16 +241,7 @@ def fit(
                 **search,
                 progress=bar,
             )
-    if card is not None:
-        from choral.release.ledger import beside, open_ledger
-
-        with open_ledger(ledger or beside(output)) as book:
-            book.record_card(release)
-    release.save(output, key, force=force)
-    if card is not None:
-        from choral.release.card import card_of
-
-        card_of(release, precision).save(card, force=force)
+    _save(release, output, key, card, precision, ledger, force)
     seconds = time.monotonic() - start
     if as_json:
         files = {"release": str(output), "card": card and str(card), "key": key and str(key)}
@@ -281,6 +278,34 @@ def decode(
     typer.echo(f"decoded      {rows} rows: p({'+'.join(found.document['reveal'])} | code), {len(found.values)} values")
     typer.echo(f"precision    {found.document['precision']} decimals, as the card has them")
     typer.echo(f"saved        {output}")
+
+
+def _save(
+    release: Release, output: Path, key: Path | None, card: Path | None, precision: int, ledger: Path | None, force: bool
+) -> None:
+    """Write release, key, card and ledger, or none of them.
+
+    The card takes its place last, once the ledger has it: a card that nobody remembers could be published twice.
+    """
+    from choral.disclosure import whole_file
+    from choral.release.card import card_of
+    from choral.release.ledger import beside, open_ledger
+
+    new = [path for path in (output, key) if path is not None and not path.exists()]
+    try:
+        if card is None:
+            release.save(output, key, force=force)
+            return
+        with whole_file(card, force) as hidden:
+            hidden.write_text(card_of(release, precision).text, encoding="utf-8")
+            with open_ledger(ledger or beside(output)) as book:
+                book.record_card(release, lambda: release.save(output, key, force=force))
+    except FileInTheWayError:
+        raise
+    except BaseException:
+        for path in new:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def read_budgets(texts: Sequence[str] | None, option: str) -> dict[str, str] | None:
