@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from choral.errors import ChoralError, ColumnError, ProblemError
+from choral.errors import ChoralError, ColumnError, ProblemError, did_you_mean
 from choral.release import identity
+from choral.release.bins import read_bins
 from choral.release.counting import asked_of
 from choral.release.engine import Drawing
 from choral.release.file import KEY_BYTES, Release
@@ -83,7 +84,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         order: int = 1,
         use: Sequence[Place] | None = None,
         *,
-        bins: int | Mapping[Place, Any] | None = 2,
+        bins: int | str | Mapping[Place, Any] | None = 2,
         min_count: int = MIN_COUNT,
         codes: int | None = None,
         law: str = "frequencies",
@@ -123,6 +124,8 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         while target.casefold() in map(str.casefold, columns):
             target += "_"
         id = None if self.id is None else self._name(self.id)
+        if id is not None and id not in columns:
+            raise ColumnError(f"X has no column '{id}' to identify records by.", did_you_mean(id, columns))
         table = {name: column for name, column in columns.items() if name != id}
         source = open_table({**table, target: _array(labels)})
         with closing(source.connection):
@@ -239,6 +242,8 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The rule for bins of each column that has one."""
         if self.bins is None:
             return {}
+        if isinstance(self.bins, str):
+            return dict(read_bins([self.bins]))
         if isinstance(self.bins, Mapping):
             return {self._name(place): rule for place, rule in self.bins.items()}
         if isinstance(self.bins, bool) or not isinstance(self.bins, int | np.integer) or self.bins < 1:
