@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from choral.show.options import AsJson, Force, Ledger, print_json
+from choral.show.options import AsJson, Force, Ledger, examples, print_json
 
-EPILOG = (
-    "Examples:  choral disclose release.choral table.parquet -o codes.parquet --id patient     "
-    "choral disclose release.choral table.csv -o codes.csv"
+EPILOG = examples(
+    "choral disclose release.choral table.parquet -o codes.parquet --id patient",
+    "choral disclose release.choral table.csv -o codes.csv",
 )
 
 

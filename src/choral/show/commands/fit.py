@@ -24,6 +24,7 @@ from choral.show.options import (
     Reveal,
     Table,
     Use,
+    examples,
     groups,
     print_json,
     split,
@@ -36,16 +37,19 @@ if TYPE_CHECKING:
     from choral.release.recipe import Recipe
 
 EXAMPLE = "example:"
-BOUNDS = (
-    "Examples:  choral bounds table.csv --reveal outcome --protect age,sex --bins age=4     "
-    "choral bounds example:clinic --reveal diagnosis"
+BOUNDS = examples(
+    "choral bounds table.csv --reveal outcome --protect age,sex --bins age=4",
+    "choral bounds example:clinic --reveal diagnosis",
 )
-PLAN = "Example:  choral plan table.csv --reveal outcome --protect age,sex --bins age=4"
-FIT = (
-    "Examples:  choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o release.choral "
-    "--card card.json     choral fit clinic.duckdb::visits --reveal outcome --rel-tol 1e-3 --time-limit 60 -o release.choral"
+PLAN = examples("choral plan table.csv --reveal outcome --protect age,sex --bins age=4")
+FIT = examples(
+    "choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o r.choral --card card.json",
+    "choral fit clinic.duckdb::visits --reveal outcome --rel-tol 1e-3 --time-limit 60 -o r.choral",
+    "choral fit table.csv --reveal outcome --protect age,sex --leakage age=0.01 -o r.choral",
+    "choral fit table.csv --reveal outcome --protect age,sex --ratio age=21/20 -o r.choral",
+    "choral fit table.csv --reveal income --protect age,sex --after r.choral -o second.choral",
 )
-DECODE = "Example:  choral decode card.json codes.parquet -o posterior.parquet"
+DECODE = examples("choral decode card.json codes.parquet -o posterior.parquet")
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,10 @@ def bounds(
         names = [group.name for group in problem.groups]
         print_json({"reveal": told, "use": list(problem.columns), "protect": names, **asdict(found)})
     else:
+        if found.feasible:
+            typer.echo(f"At most {found.upper_bound:.6f} bits about {told} can be told, of {found.entropy:.6f} in all.")
+        else:
+            typer.echo(f"Nothing about {told} can be told: what is protected determines all that could be said.")
         typer.echo(f"W = {told}; X = {', '.join(problem.columns)}; private: {', '.join(private)}")
         typer.echo(str(found))
 
@@ -247,7 +255,7 @@ def fit(
         files = {"release": str(output), "card": card and str(card), "key": key and str(key)}
         print_json({**summary(release.disclosure), **_about_table(release), "seconds": round(seconds, 3), **files})
         return
-    for line in [*summary_lines(release.disclosure, release.recipe), *_table_lines(release)]:
+    for line in [*summary_lines(release.disclosure, release.recipe), *_table_lines(release, rules["bins"])]:
         typer.echo(line)
     typer.echo(f"took         {seconds:.1f} s, counting, solving and verifying")
     what = "the law" if key is not None else "the law and the key"
@@ -256,6 +264,12 @@ def fit(
         typer.echo(f"key          {key} (whoever has it can undo the guarantee: keep it apart from the release)")
     if card is not None:
         typer.echo(f"card         {card} (public; probabilities rounded to {precision} decimals)")
+        zero = sum(round(p, precision) == 0 for p in release.disclosure.p_y)
+        if zero:
+            typer.echo(
+                f"remark       {zero} of {release.disclosure.codes} codes are so rare that the card says probability 0: take "
+                "fewer codes (--codes), or more decimals (--precision)"
+            )
 
 
 def decode(
@@ -281,7 +295,13 @@ def decode(
 
 
 def _save(
-    release: Release, output: Path, key: Path | None, card: Path | None, precision: int, ledger: Path | None, force: bool
+    release: Release,
+    output: Path,
+    key: Path | None,
+    card: Path | None,
+    precision: int,
+    ledger: Path | None,
+    force: bool,
 ) -> None:
     """Write release, key, card and ledger, or none of them.
 
@@ -385,18 +405,22 @@ def _about_table(release: Release) -> dict[str, Any]:
     }
 
 
-def _table_lines(release: Release) -> list[str]:
+def _table_lines(release: Release, bins: Mapping[str, Any]) -> list[str]:
+    from choral.release.bins import understood
+
     recipe = release.recipe
     into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
     merged = f"{sum(recipe.merged)} combinations into {into}" if recipe.merged else "no combination"
     lines = [
+        *_remarks(release),
         f"law          {recipe.law['about']}",
         f"looks at     {', '.join(recipe.use)}",
         f"merged       {merged}, those that occur less than {recipe.min_count} times (--min-count)",
     ]
     for column in recipe.columns:
         if column.edges is not None:
-            lines.append(f"bins         {column.name}: {', '.join(map(str, column.values))}")
+            how = f" ({understood(column.name, bins[column.name])})" if column.name in bins else ""
+            lines.append(f"bins         {column.name}: {', '.join(map(str, column.values))}{how}")
     if recipe.law["outside"]:
         lines.append(f"outside      {recipe.law['outside']} records of the table are impossible under the law: no code")
     if recipe.missing == "drop":
@@ -406,6 +430,17 @@ def _table_lines(release: Release) -> list[str]:
     if recipe.after is not None:
         lines.append("after        codes are pairs with those of the earlier release; the pair is private")
     return lines
+
+
+def _remarks(release: Release) -> list[str]:
+    """What a curator might overlook in the numbers."""
+    found = release.disclosure
+    if found.information == 0:
+        return [
+            "remark       nothing is told: every record's code says the same. Use more columns that are not protected, "
+            "or protect fewer; choral bounds says what is possible"
+        ]
+    return []
 
 
 def _question(
@@ -476,17 +511,17 @@ def example(name: str) -> Joint:
     """An embedded law by its name."""
     from fractions import Fraction
 
-    from choral.describe import examples
+    from choral.describe import examples as laws
 
     kind, _, argument = name.partition(":")
     known: dict[str, Callable[[], Any]] = {
-        "bsc_and_bec": examples.bsc_and_bec,
-        "xor": examples.xor,
-        "clinic": examples.clinic,
-        "four_fair_bits": examples.four_fair_bits,
-        "noisy_copies": lambda: examples.noisy_copies(int(argument or 3)),
-        "modular": lambda: examples.modular(int(argument or 3)),
-        "two_binary": lambda: examples.two_binary(Fraction(1, 3), Fraction(1, 2), Fraction(1, 6)),
+        "bsc_and_bec": laws.bsc_and_bec,
+        "xor": laws.xor,
+        "clinic": laws.clinic,
+        "four_fair_bits": laws.four_fair_bits,
+        "noisy_copies": lambda: laws.noisy_copies(int(argument or 3)),
+        "modular": lambda: laws.modular(int(argument or 3)),
+        "two_binary": lambda: laws.two_binary(Fraction(1, 3), Fraction(1, 2), Fraction(1, 6)),
     }
     if kind not in known:
         from choral.errors import did_you_mean
