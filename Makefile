@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-browser check bench clean
+.PHONY: run test test-browser test-spark check docs bench clean
 
 run: .venv/ready
 	$(BIN)/choral demo
@@ -10,28 +10,42 @@ run: .venv/ready
 test: check
 	-scripts/browser
 	$(BIN)/python -m pytest -n auto
+	scripts/spark try
+
+# Spark's own tests: needs Java 17, which is installed where that can be done (Debian, as root).
+test-spark: .venv/ready
+	scripts/spark test
 
 test-browser: .venv/ready
 	scripts/browser
 	$(BIN)/python -m pytest tests/browser
 
 check: .venv/ready
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench scripts
+	$(BIN)/ruff format --check src tests bench scripts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/ready .venvs/dit/ready
+docs: .venv/ready
+	PYTHONPATH=scripts $(BIN)/python -m docsite build/site
+
+bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
 	$(BIN)/python bench/rotation.py
 	scripts/browser && $(BIN)/python bench/studio.py
 	$(BIN)/python bench/disclose.py
 	$(BIN)/python bench/out_of_sample.py
+	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py
 
 .venvs/dit/ready:
 	$(PYTHON) -m venv .venvs/dit
 	.venvs/dit/bin/python -m pip install --quiet --disable-pip-version-check dit==2.3
+	touch $@
+
+.venvs/opendp/ready:
+	$(PYTHON) -m venv .venvs/opendp
+	.venvs/opendp/bin/python -m pip install --quiet --disable-pip-version-check opendp==0.16.0
 	touch $@
 
 .venv/ready: requirements.txt pyproject.toml

@@ -1,4 +1,4 @@
-"""choral beside OpenDP's randomised response on a survey: at equal utility, and at equal leakage (docs/differential-privacy.md).
+"""choral beside OpenDP's randomised response on a survey, at equal utility and at equal leakage.
 
 Randomised response is computed by its formula, and drawn by OpenDP; the two must agree.
 """
@@ -41,7 +41,7 @@ class RandomisedResponse:
     def __init__(self, law: ch.Joint, columns: list[str]):
         sizes = [len(law.alphabets[law.position(name)]) for name in columns]
         self.categories = math.prod(sizes)
-        self.cells = [cell for cell in law.cells]
+        self.cells = list(law.cells)
         self.weights = np.array([float(w) / law.total for w in law.cells.values()])
         where = [law.position(name) for name in columns]
         self.category = np.array([np.ravel_multi_index([cell[i] for i in where], sizes) for cell in self.cells])
@@ -104,21 +104,14 @@ def main() -> int:
             d = ch.disclose(law, "affair", protect=["age", "devout"], use=use, leakage=budgets, rel_tol=1e-3)
             assert d.verify()["verified"]
             title = f"choral, {'holding' if holds else 'without'} the outcome, budget {budget:g}"
-            print(
-                f"{title:46} {'':7} {'':6} {d.information:8.4f} "
-                + " ".join(f"{d.leakage[g]:8.4f}" for g in ("age", "devout"))
-            )
-            rivals = (
-                {"outcome": ["affair"]} if holds else {"record": COLUMNS, "happy and married": ["happy", "married"]}
-            )
-            for name, columns in rivals.items():
-                response = RandomisedResponse(law, columns)
+            print(f"{title:46} {'':14} {d.information:8.4f} {d.leakage['age']:8.4f} {d.leakage['devout']:8.4f}")
+            for columns in [["affair"]] if holds else [COLUMNS, ["happy", "married"]]:
+                response, name = RandomisedResponse(law, columns), ", ".join(columns) if len(columns) < 4 else "record"
                 if response.information("affair", response.channel(1.0)) > d.information:
-                    response.row(
-                        f"  equal utility: response of the {name}", response.truth_for("affair", d.information)
-                    )
+                    truth = response.truth_for("affair", d.information)
+                    response.row(f"  equal utility: response of {name}", truth)
                 if budget:
-                    response.row(f"  equal leakage: response of the {name}", response.truth_for("age", budget))
+                    response.row(f"  equal leakage: response of {name}", response.truth_for("age", budget))
     return 0
 
 

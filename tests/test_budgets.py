@@ -417,3 +417,63 @@ def test_a_law_with_states_that_the_channel_does_not_know():
     q = ch.Joint.from_counts({(0, 0, 1): 1, (1, 1, 1): 1}, ["W", "X1", "X2"], [range(2)] * 3)
     with pytest.raises(ProblemError, match="X1=0, X2=1"):
         ch.disclose(p, also=[q])
+
+
+# ---- small budgets, faces of the simplex, ends ---------------------------------------------------------------------
+
+
+def test_a_budget_never_tells_less_than_independence():
+    law = ch.examples.noisy_copies(2)
+    private = ch.disclose(law).information
+    for asked in ({"leakage": {"X1": 1e-9}}, {"ratio": {"X1": 1 + F(1, 10**12)}}, {"leakage": {"X1": 1e-12}}):
+        d = ch.disclose(law, **asked)
+        assert d.information >= private
+        assert d.verify()["verified"]
+    curve = [p.information for p in ch.tradeoff(COPY, leakage=[0, 1e-12, 1e-9, 1e-7, "1/1000000"], model="full")]
+    assert curve == sorted(curve)
+
+
+def test_a_target_that_the_columns_determine():
+    """Posteriors lie on faces of the simplex here. W = X1 fair: I(W;Y) = I(X1;Y), so the budget itself is the optimum."""
+    copy = ch.Joint.from_counts({(0, 0): 1, (1, 1): 1}, ["W", "X1"])
+    d = ch.disclose(copy, "W", ["X1"], ["X1"], leakage={"X1": F(1, 10)})
+    assert d.information <= 0.1 <= d.upper_bound + 1e-15
+    assert d.gap <= 2e-5
+    total = ch.Joint.from_counts({(a + b, a, b): 1 + a + 2 * b for a in (0, 1) for b in (0, 1)}, ["W", "X1", "X2"])
+    d = ch.disclose(total, leakage={"X1": 0.1, "X2": 0.05})
+    assert d.gap <= 1e-5
+    assert d.verify()["verified"]
+
+
+def test_a_target_of_one_value():
+    law = ch.Joint.from_counts({(0, 0, 0): 9, (0, 0, 1): 8}, names=["W", "X1", "X2"])
+    for asked in ({"leakage": {"X2": 1}}, {"ratio": {"X1": 10}}):
+        d = ch.disclose(law, **asked)
+        assert (d.information, d.upper_bound) == (0.0, 0.0)
+        assert d.verify()["verified"]
+
+
+def test_budgets_beyond_what_can_be_stated():
+    for asked in (
+        {"leakage": {"X1": 10**400}},
+        {"ratio": {"X1": 10**400}},
+        {"leakage": {"X1": F(1, 10**60)}},
+        {"ratio": {"X1": 1 + F(1, 10**20)}},
+    ):
+        with pytest.raises(ProblemError):
+            ch.disclose(ch.examples.noisy_copies(2), **asked)
+
+
+def test_a_huge_budget_in_a_file_is_no_traceback(leaking):
+    assert rejected(leaking, lambda d: d.update(budgets=[{"leakage": "f" * 400}, None])) == "upper bound"
+
+
+def test_whenever_it_stops_there_is_a_channel():
+    cells = {x: 1 + (3 * x[0] * x[1] + x[2] + 2 * x[3] + x[0] * x[3]) % 7 for x in product(range(4), *[range(2)] * 3)}
+    law = ch.Joint.from_counts(cells, names=["W", "X1", "X2", "X3"])
+    for limit in (0.05, 0.2, 0.5):
+        d = ch.disclose(
+            law, None, ["X1", "X2", "X3"], list(law.names), leakage={"X2": 1e-9, "X1": F(1, 10**12)}, time_limit=limit
+        )
+        assert d.information <= d.upper_bound
+        assert d.verify()["verified"]

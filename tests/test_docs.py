@@ -10,8 +10,10 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 from urllib.parse import unquote, urlsplit
 
+import duckdb
 import pytest
 from docsite.build import build
 from docsite.reference import PAGES
@@ -21,7 +23,8 @@ import choral
 ROOT = Path(__file__).parents[1]
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-SETTING_UP = ("$ make ",)
+NOT_HERE = re.compile("make |pip |choral studio|choral reproduce|.*--engine spark|export CHORAL_SPARK")
+"""Commands that have tests of their own, or set up what runs these."""
 
 
 def sessions(path):
@@ -35,7 +38,7 @@ def sessions(path):
                 found[-1] = (found[-1][0] + "\n" + line[2:], [])
             else:
                 found[-1][1].append(line)
-    return [(command, "\n".join(lines)) for command, lines in found if not f"$ {command}".startswith(SETTING_UP)]
+    return [(command, "\n".join(lines)) for command, lines in found if not NOT_HERE.match(command)]
 
 
 WITH_COMMANDS = [path for path in TEXTS if sessions(path)]
@@ -45,7 +48,7 @@ WITH_COMMANDS = [path for path in TEXTS if sessions(path)]
 def folder(tmp_path):
     """A folder with the tables that the pages speak of, and the sources of choral."""
     draw = random.Random(20)
-    for name, rows in (("table", 400), ("other", 300), ("unseen", 500)):
+    for name, rows in (("people", 400), ("other", 300), ("unseen", 500)):
         lines = ["person,outcome,income,age,sex,region"]
         for person in range(rows):
             age, sex, region = draw.choice(["old", "young"]), draw.choice("fm"), draw.choice("ns")
@@ -53,15 +56,19 @@ def folder(tmp_path):
             rich = draw.random() < (0.6 if (sex == "f") ^ (region == "s") else 0.3)
             lines.append(f"{person},{'ill' if ill else 'well'},{'high' if rich else 'low'},{age},{sex},{region}")
         (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    import duckdb
-
-    duckdb.sql(f"COPY (FROM '{tmp_path / 'table.csv'}') TO '{tmp_path / 'table.parquet'}'")
+    duckdb.sql(f"COPY (FROM '{tmp_path / 'people.csv'}') TO '{tmp_path / 'people.parquet'}'")
+    lines = [
+        f"{draw.choice(('ill', 'well'))},{draw.randint(20, 90)},{draw.choice('fm')},{draw.choice('ns')}"
+        for _ in range(900)
+    ]
+    (tmp_path / "table.csv").write_text("\n".join(["outcome,age,sex,region", *lines]) + "\n", encoding="utf-8")
     (tmp_path / "src").symlink_to(ROOT / "src")
     return tmp_path
 
 
 @pytest.mark.parametrize("path", WITH_COMMANDS, ids=[path.stem for path in WITH_COMMANDS])
 def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
+    """An audit of codes that were given out fails for one honest release in a hundred, so its status is left out."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -69,21 +76,17 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
     }
     checker = doctest.OutputChecker()
     for command, shown in sessions(path):
+        run = ["bash", "-c", command]
         done = subprocess.run(
-            ["bash", "-c", command],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=folder,
-            env=environment,
-            encoding="utf-8",
+            run, stdout=PIPE, stderr=STDOUT, check=False, cwd=folder, env=environment, encoding="utf-8"
         )
-        said = done.stdout + done.stderr
-        assert done.returncode == 0, f"{command}\n{said}"
+        said = f"{command}\n{done.stdout}"
+        if "--disclosed" in command:
+            assert "Tests of" in said, said
+        else:
+            assert done.returncode == 0, said
         if shown:
-            assert checker.check_output(shown, said, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), (
-                f"{command}\n{said}"
-            )
+            assert checker.check_output(shown, done.stdout, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), said
 
 
 def test_every_shell_block_is_run():

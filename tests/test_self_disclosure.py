@@ -458,3 +458,13 @@ def test_bad_curves(ns, k):
         entropy_rate_curve(CHAINS[0], ns, k)
     with pytest.raises(ProblemError, match="chain"):
         entropy_rate_curve([[1]], [4])
+
+
+@pytest.mark.parametrize("q", [1 / 3, 1 - 2 / 3, 0.6, 0.5 - 1e-15])
+def test_floats_near_a_q_at_which_masses_vanish(q):
+    """A third as a float is no third: extreme points that are degenerate at 1/3 have tiny masses here."""
+    for n in (3, 4, 5):
+        [near] = ch.self_disclosure_curve(n, [q])
+        [beside] = ch.self_disclosure_curve(n, [F(q).limit_denominator(1000)])
+        assert near.upper_bound - near.information < 1e-9
+        assert abs(near.information - beside.information) < 1e-6

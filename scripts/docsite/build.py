@@ -21,8 +21,10 @@ def build(docs: Path, target: Path) -> list[Page]:
     texts |= reference_pages() | {"commands": commands_page()}
     pages = {name: page_of(name, text) for name, text in texts.items()}
     sections = contents(texts["index"], pages)
-    order = ["index", *(name for _, names in sections for name in names)]
-    template = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined).get_template("page.html")
+    order = ["index", *(name for _, links in sections for name in links)]
+    template = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined).get_template(
+        "page.html"
+    )
     target.mkdir(parents=True, exist_ok=True)
     for place, name in enumerate(order):
         around = {
@@ -35,20 +37,20 @@ def build(docs: Path, target: Path) -> list[Page]:
     return [pages[name] for name in order]
 
 
-def contents(index: str, pages: dict[str, Page]) -> list[tuple[str, list[str]]]:
-    """Sections with their pages, from the links of the index; pages that it does not name come last.
+def contents(index: str, pages: dict[str, Page]) -> list[tuple[str, dict[str, str]]]:
+    """Sections with their pages and what these are called, from the links of the index; other pages come last.
 
-    >>> page = page_of("a", "# A")
-    >>> contents("## Start\\n- [A](a.md): first", {"index": page, "a": page, "b": page})
-    [('Start', ['a']), ('More', ['b'])]
+    >>> page = page_of("b", "# Title of B")
+    >>> contents("## Start\\n- [Go](a.md): first", {"index": page, "a": page, "b": page})
+    [('Start', {'a': 'Go'}), ('More', {'b': 'Title of B'})]
     """
-    sections: list[tuple[str, list[str]]] = []
+    sections: list[tuple[str, dict[str, str]]] = []
     named = {"index"}
-    for heading, name in re.findall(r"^## (.+)$|^- \[[^\]]*\]\(([\w-]+)\.md\)", index, re.MULTILINE):
+    for heading, title, name in re.findall(r"^## (.+)$|^- \[([^\]]*)\]\(([\w-]+)\.md\)", index, re.MULTILINE):
         if heading:
-            sections.append((heading, []))
+            sections.append((heading, {}))
         elif name not in named:
-            sections[-1][1].append(name)
+            sections[-1][1][name] = title
             named.add(name)
-    more = [name for name in pages if name not in named]
-    return [(title, names) for title, names in [*sections, ("More", more)] if names]
+    more = {name: page.title for name, page in pages.items() if name not in named}
+    return [(title, links) for title, links in [*sections, ("More", more)] if links]

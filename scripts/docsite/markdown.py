@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from html import escape
@@ -12,7 +13,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-LEXERS = {"python": "pycon", "console": "console", "text": "text", "": "text", "json": "json"}
+LEXERS = {"python": "pycon", "console": "console", "text": "text", "signature": "python", "": "text"}
+TABLE = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def page_of(name: str, text: str) -> Page:
     ((1, 'a-title', 'A title'), (2, 'one-more', 'One more'))
     """
     reader = MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}).enable("table")
-    reader.add_render_rule("table_open", lambda *_: '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n')
+    reader.add_render_rule("table_open", lambda *_: TABLE)
     reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
     tokens = reader.parse(text)
     headings = tuple(_anchored(tokens))
@@ -56,7 +58,7 @@ def slug(text: str) -> str:
 
 def _anchored(tokens: list[Token]) -> list[tuple[int, str, str]]:
     found: list[tuple[int, str, str]] = []
-    for opening, inline in zip(tokens, tokens[1:], strict=False):
+    for opening, inline in itertools.pairwise(tokens):
         if opening.type == "heading_open":
             text = "".join(child.content for child in inline.children or ())
             anchor, taken = slug(text), {a for _, a, _ in found}

@@ -23,8 +23,8 @@ PAGES = {
     "theory-reference": (
         "Reference: bounds and theory",
         [
-            "bounds", "plan", "self_bounds", "extreme_points", "hypergraph", "capacity_curve", "self_disclosure_curve", "entropy_rate",
-            "entropy_rate_curve", "sufficient_statistic", "tradeoff", "backbone", "decompose",
+            "bounds", "plan", "self_bounds", "extreme_points", "hypergraph", "capacity_curve", "self_disclosure_curve",
+            "entropy_rate", "entropy_rate_curve", "sufficient_statistic", "tradeoff", "backbone", "decompose",
             "choral.large_n", "choral.theory.two_binary", "choral.theory.typical",
         ],
     ),
@@ -33,6 +33,7 @@ PAGES = {
         "Reference: releases of tables",
         [
             "fit", "load_release", "choral.release.file.Release", "choral.release.recipe.Recipe", "choral.release.card",
+            "choral.release.second",
             "choral.release.engine", "choral.release.ledger.Ledger", "choral.release.audit", "choral.sklearn.Disclosure",
         ],
     ),
@@ -82,7 +83,7 @@ def _public(module: ModuleType) -> list[str]:
 def _entry(name: str, subject: Any, mark: str) -> Iterator[str]:
     if isinstance(subject, ModuleType) or not callable(subject):
         return
-    yield f"{mark} {name}\n\n```text\n{signature_of(name, subject)}\n```\n\n{markdown_of(subject)}\n"
+    yield f"{mark} {name}\n\n```signature\n{signature_of(name, subject)}\n```\n\n{markdown_of(subject)}\n"
     if inspect.isclass(subject) and not issubclass(subject, Exception):
         for member, value in vars(subject).items():
             if member.startswith("_"):
@@ -91,7 +92,7 @@ def _entry(name: str, subject: Any, mark: str) -> Iterator[str]:
                 yield f"`.{member}`: {markdown_of(value)}\n"
             elif inspect.isfunction(value) or isinstance(value, classmethod | staticmethod):
                 method = value if inspect.isfunction(value) else value.__func__
-                yield f"```text\n{signature_of('.' + member, method)}\n```\n\n{markdown_of(method)}\n"
+                yield f"```signature\n{signature_of('.' + member, method)}\n```\n\n{markdown_of(method)}\n"
 
 
 def signature_of(name: str, subject: Any) -> str:
@@ -101,13 +102,14 @@ def signature_of(name: str, subject: Any) -> str:
     bsc(crossover)
     """
     try:
-        parameters = inspect.signature(subject).parameters.values()
+        given = inspect.signature(subject).parameters.values()
     except ValueError:
         return name
-    shown = [str(p.replace(annotation=p.empty)) for p in parameters if p.name not in ("self", "cls")]
-    if any(p.kind is p.KEYWORD_ONLY for p in parameters) and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        first = next(i for i, p in enumerate(x for x in parameters if x.name not in ("self", "cls")) if p.kind is p.KEYWORD_ONLY)
-        shown.insert(first, "*")
+    parameters = [p.replace(annotation=p.empty) for p in given if p.name not in ("self", "cls")]
+    shown = [str(p) for p in parameters]
+    named = [i for i, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY]
+    if named and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        shown.insert(named[0], "*")
     short = name if name.startswith(".") else name.rpartition(".")[2]
     line = f"{short}({', '.join(shown)})"
     return line if len(line) <= 88 else f"{short}(\n    " + ",\n    ".join(shown) + ",\n)"

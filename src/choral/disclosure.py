@@ -446,6 +446,8 @@ def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
 def _run(problem: Problem, form: Form, chosen: Plan, clock: Clock) -> Solution:
     """The solution by the chosen way, as a private channel with a valid bound even when it was stopped."""
     why = f"{chosen.solver} ({chosen.why})"
+    if chosen.solver == "closed form" and not problem.plain:
+        return _trivial(problem, why)
     if chosen.solver in ("closed form", "enumeration"):
         try:
             solution = exact_optimum(problem, form, None, clock.stopped)
@@ -488,9 +490,23 @@ def _budgeted(problem: Problem, small: Problem, why: str, clock: Clock) -> Solut
     if rough is None:
         return _trivial(problem, f"{why}, stopped")
     channel = within_budgets(problem, repair(problem, rough.channel))
-    if small is problem:
-        return Solution(channel, rough.bound, f"{rough.how} ({why})")
-    return Solution(channel, group_bound(problem), f"{rough.how} ({why})")
+    how = f"{rough.how} ({why})"
+    told, hoped = (float(stated_information(problem, c)) for c in (channel, repair(problem, rough.channel)))
+    if hoped - told > limits.tol:
+        channel, how = (
+            _at_least_private(problem, channel, clock),
+            f"{how}; so small a budget is below what floats can tell",
+        )
+    return Solution(channel, rough.bound if small is problem else group_bound(problem), how)
+
+
+def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> ExactChannel:
+    """The channel, or the best private one where that tells more: independence keeps every budget."""
+    strict = replace(problem, budgets=())
+    form = form_of(strict)
+    private = _run(strict, form, plan(form), clock).channel
+    tells = [Fraction(stated_information(problem, c)) for c in (channel, private)]
+    return private if tells[1] > tells[0] else channel
 
 
 def _trivial(problem: Problem, how: str) -> Solution:

@@ -139,8 +139,7 @@ def tradeoff(
     most = s.joint.mutual_information([s.name], list(s.about))
     budgets = list(leakage)
     for alpha in budgets:
-        amount = float(exact(alpha, "leakage"))
-        if not 0 <= amount <= most + ROUNDING:
+        if not 0 <= exact(alpha, "leakage") <= most + ROUNDING:
             raise ProblemError(
                 f"A leakage of {alpha} bits.", f"Give 0 to I(X;W̃) = {most:.9f}: beyond it all may be told."
             )
@@ -150,7 +149,7 @@ def tradeoff(
     for alpha in budgets:
         d = disclose(s.joint, s.name, [s.about], use, leakage={group: alpha}, tol=tol, time_limit=time_limit)
         told = d.leakage[d.problem.groups[0].name]
-        points.append(TradeoffPoint(float(alpha), d.information, d.upper_bound, told, d))
+        points.append(TradeoffPoint(float(exact(alpha, "leakage")), d.information, d.upper_bound, told, d))
         if progress is not None:
             progress(points[-1])
     return points

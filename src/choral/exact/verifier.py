@@ -669,8 +669,8 @@ def within_ratio(law, group, channel, found, most):
             need(
                 here <= most * even and even <= most * here,
                 f"ratio of {'+'.join(group)}",
-                f"the value {list(z)} becomes {float(here / even):.9g} times as likely given code {y}; "
-                f"the budget is {float(most):.9g}",
+                f"the value {list(z)} becomes {shown(Fraction(here) / even)} times as likely given code {y}; "
+                f"the budget is {shown(most)}",
             )
 
 
@@ -701,7 +701,7 @@ def check_groups(law, used, groups, budgets, channel, prior, stated, say):
             need(
                 told[1] <= interval(amount)[0],
                 f"leakage of {name}",
-                f"{told[1]:.18f} bits are told, and the budget is {float(amount):.18f}",
+                f"{told[1]:.18f} bits are told, and the budget is {shown(amount)}",
             )
         say(f"holds        {name} stays {words_for(budget)}: {told[1]:.15f} bits are told")
 
@@ -709,7 +709,14 @@ def check_groups(law, used, groups, budgets, channel, prior, stated, say):
 def words_for(budget):
     """A budget for people to read."""
     kind, amount = budget
-    return f"within {float(amount):.9g} bits" if kind == "leakage" else f"within a factor of {float(amount):.9g}"
+    return f"within {shown(amount)} bits" if kind == "leakage" else f"within a factor of {shown(amount)}"
+
+
+def shown(number):
+    """A positive number for people to read, rounded up in the fifteenth digit, of whatever size."""
+    return (
+        f"{Context(prec=15, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9).create_decimal(interval(number)[1]):g}"
+    )
 
 
 def check_further(document, law, used, groups, channel, say):
@@ -742,6 +749,7 @@ def check_further(document, law, used, groups, channel, say):
         by_group = moved.sums([shares_of(other, used, group, prior) for group in groups])
         for group, found in zip(groups, by_group):
             independence(other, group, moved, found)
+        say("further law  " + "\n             ".join(other.describe()))
         say(f"holds        the same under further law {number}, and no code tells which law holds")
         laws.append((other, prior))
     return laws

@@ -16,6 +16,10 @@ from choral.describe.joint import Cell, Joint
 from choral.describe.numbers import exact
 from choral.errors import LawError, ProblemError, did_you_mean
 
+SMALLEST = Fraction(1, 10**15)
+"""Leakage is stated to fifteen decimals: a smaller budget cannot be told from none."""
+LARGEST = 10**18
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -26,7 +30,7 @@ class Budget:
 
     def __str__(self) -> str:
         if self.kind == "leakage":
-            return f"at most {float(self.amount):.9g} bits"
+            return f"at most {float(self.amount):.15g} bits"
         return f"within a factor of {self.amount}"
 
 
@@ -109,6 +113,13 @@ def _amount(value: Any, kind: str, name: str) -> Fraction:
     if amount < least:
         what = "bits are not negative" if kind == "leakage" else "a ratio is at least 1, which means independence"
         raise ProblemError(f"{kind} of '{name}' is {value}.", f"Give at least {least}: {what}.")
+    if 0 < amount - least < SMALLEST:
+        raise ProblemError(
+            f"{kind} of '{name}' is within 1e-15 of {least}.",
+            f"Give {least}, which means independence, or more than that.",
+        )
+    if amount > LARGEST:
+        raise ProblemError(f"{kind} of '{name}' is above {LARGEST:.0e}.", "Use the column without protecting it.")
     return amount
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -42,27 +42,52 @@ def edges_of(source: Source, name: str, rule: Bins, where: str = "") -> tuple[fl
     Quantiles are equally probable up to ties: the k-th of q edges is the value at rank ⌊N·k/q⌋ (from 0), and rows that
     equal an edge lie above it. An edge with nothing below it is left out.
     """
+    if name in source.known_edges:
+        return source.known_edges[name]
+    number = number_sql(name, kind_of_type(source.columns[name]) or "")
+    values = f"SELECT {number} AS v FROM {source.sql} WHERE {number} IS NOT NULL AND NOT isnan({number}){where}"
+
+    def extent() -> tuple[Any, ...]:
+        with reading(source.name):
+            query = f"SELECT min(v), max(v), count(*) FROM ({values})"
+            return source.connection.execute(query).fetchall()[0]
+
+    def at_ranks(ranks: Sequence[int]) -> Sequence[float]:
+        wanted = ", ".join(f"min(v) FILTER (upto > {rank})" for rank in ranks)
+        with reading(source.name):
+            return source.connection.execute(
+                f"SELECT {wanted} FROM (SELECT v, sum(n) OVER (ORDER BY v) AS upto FROM "
+                f"(SELECT v, count(*) AS n FROM ({values}) GROUP BY v))"
+            ).fetchall()[0]
+
+    return edges_from(source, name, rule, extent, at_ranks)
+
+
+def edges_from(
+    source: Source,
+    name: str,
+    rule: Bins,
+    extent: Callable[[], tuple[Any, ...]],
+    at_ranks: Callable[[Sequence[int]], Sequence[float]],
+) -> tuple[float, ...]:
+    """The edges that a rule asks for, whichever engine counts.
+
+    `extent` gives the least and the largest number in the column, and how many there are, NaN apart; `at_ranks` the
+    numbers at these ranks, from 0.
+    """
     kind = kind_of_type(source.columns[name])
     if kind not in NUMERIC:
         raise _not_numeric(source, name, kind)
     how, argument = _rule(name, rule)
     if how == "edges":
         return argument
-    number = number_sql(name, kind)
-    values = f"SELECT {number} AS v FROM {source.sql} WHERE {number} IS NOT NULL AND NOT isnan({number}){where}"
-    with reading(source.name):
-        least, most, n = source.connection.execute(f"SELECT min(v), max(v), count(*) FROM ({values})").fetchall()[0]
-        if not n:
-            raise LawError(f"The column '{name}' of {source.name} has no values.", "Leave it out.")
-        if how == "width":
-            return _multiples(name, argument[0], least, most)
-        ranks = [n * k // int(argument[0]) for k in range(1, int(argument[0]))]
-        wanted = ", ".join(f"min(v) FILTER (upto > {rank})" for rank in ranks)
-        found = source.connection.execute(
-            f"SELECT {wanted} FROM (SELECT v, sum(n) OVER (ORDER BY v) AS upto FROM "
-            f"(SELECT v, count(*) AS n FROM ({values}) GROUP BY v))"
-        ).fetchall()[0]
-    edges = tuple(sorted({edge + 0.0 for edge in found if edge > least}))
+    least, most, n = extent()
+    if not n:
+        raise LawError(f"The column '{name}' of {source.name} has no values.", "Leave it out.")
+    if how == "width":
+        return _multiples(name, argument[0], least, most)
+    ranks = [n * k // int(argument[0]) for k in range(1, int(argument[0]))]
+    edges = tuple(sorted({edge + 0.0 for edge in at_ranks(ranks) if edge > least}))
     if any(math.isinf(edge) for edge in edges):
         raise LawError(f"The column '{name}' holds infinite values.", "Declare the edges: age=40,55,70.")
     return edges

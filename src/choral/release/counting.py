@@ -66,8 +66,8 @@ def complete(table: Source, needed: Sequence[str], missing: str) -> str:
                 f"A column holds {', '.join(KINDS.values())}: convert it, or leave it out.",
             )
         values[name] = canonical_sql(name, kind or "text")
-    counted = ", ".join(f"count({value})" for value in values.values())
-    [(rows, *present)] = _rows(table, f"SELECT count(*), {counted} FROM {table.sql}")
+    counted = ", ".join(table.tally(value) for value in values.values())
+    [(rows, *present)] = _rows(table, f"SELECT {table.tally()}, {counted} FROM {table.sql}")
     for name, n in zip(needed, present, strict=True):
         if n == 0:
             raise LawError(f"The column '{name}' of {table.name} has no values.", "Leave it out.")
@@ -85,7 +85,7 @@ def alphabets(
     table: Source, asked: Asked, bins: Mapping[str, Bins], known: Mapping[str, Column], where: str
 ) -> list[Column]:
     """The columns with their alphabets: the known ones as they are, the others found in the table."""
-    [(rows,)] = _rows(table, f"SELECT count(*) FROM {table.sql} WHERE TRUE{where}")
+    [(rows,)] = _rows(table, f"SELECT {table.tally()} FROM {table.sql} WHERE TRUE{where}")
     if not rows:
         raise LawError(f"Every row of {table.name} has a missing value.", "Say missing='value' (--missing value).")
     columns = [known[n] if n in known else _column(table, asked, bins, n, rows, where) for n in asked.needed]
@@ -101,7 +101,7 @@ def alphabets(
 def count(table: Source, columns: Sequence[Column], where: str = "") -> Counts:
     """How often each combination of values of these columns occurs."""
     items = ", ".join(f"{column.code_sql()} AS c{i}" for i, column in enumerate(columns))
-    groups = f"SELECT {items}, count(*) AS n FROM {table.sql} WHERE TRUE{where} GROUP BY ALL"
+    groups = f"SELECT {items}, {table.tally()} AS n FROM {table.sql} WHERE TRUE{where} GROUP BY ALL"
     rows = _rows(table, f"{groups} LIMIT {MOST_CELLS + 1}")
     if len(rows) > MOST_CELLS:
         [(many,)] = _rows(table, f"SELECT count(*) FROM ({groups})")
@@ -117,12 +117,17 @@ def count(table: Source, columns: Sequence[Column], where: str = "") -> Counts:
 
 def too_large(columns: Sequence[Column], many: int) -> TooLargeError:
     """That these columns take too many combinations of values, and which one to bin."""
-    numeric = [column for column in columns if column.edges is None and column.kind in NUMERIC]
-    largest = max(numeric or columns, key=lambda column: len(column.values))
-    size = f"'{largest.name}', which has {len(largest.values)} values"
+    numeric = [column.name for column in columns if column.edges is None and column.kind in NUMERIC]
+    return too_many({column.name: len(column.values) for column in columns}, numeric, many)
+
+
+def too_many(sizes: Mapping[str, int], numeric: Sequence[str], many: int) -> TooLargeError:
+    """That columns with this many values take too many combinations, and which to bin, best one of the numeric ones."""
+    largest = max(numeric or sizes, key=lambda name: sizes[name])
+    size = f"'{largest}', which has {sizes[largest]} values"
     return TooLargeError(
-        f"The columns {', '.join(column.name for column in columns)} take {many} different combinations of values.",
-        f"Bin {size}: --bins {largest.name}=4." if numeric else f"Group the values of {size}, or leave it out.",
+        f"The columns {', '.join(sizes)} take {many} different combinations of values.",
+        f"Bin {size}: --bins {largest}=4." if numeric else f"Group the values of {size}, or leave it out.",
     )
 
 

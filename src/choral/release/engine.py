@@ -131,8 +131,8 @@ class _Run:
     ) -> None:
         self.release, self.source, self.id = release, source, id
         self.target, self.force, self.book, self.progress = target, force, book, progress
-        self.kind = None if id is None else self._kind_of_id(id)
-        self.before = _fingerprint(source)
+        self.kind = None if id is None else kind_of_id(source, id)
+        self.before = source.fingerprint()
         self.rows = source.rows()
         self.digest = source.digest()
         self.drawing = Drawing.of(release, self.digest if id is None else None)
@@ -143,17 +143,17 @@ class _Run:
         after = self.release.recipe.after
         earlier = None if after is None else after.digest
         use = Use(self.release.digest, self.digest, self.rows, earlier, self.id, self.kind)
-        with open_ledger(self.book) as ledger, _hidden(self.target) as (hidden, handle):
+        with open_ledger(self.book) as ledger, hidden_file(self.target) as (hidden, handle):
             with ledger.disclosing(use) as entry:
-                with _full_disk_in_words(self.target):
+                with full_disk_in_words(self.target):
                     self._stream(hidden, entry)
                 self._check_unseen()
-                if self.done != self.rows or _fingerprint(self.source) != self.before:
+                if self.done != self.rows or self.source.fingerprint() != self.before:
                     raise LawError(f"{self.source.name} changed while it was read.", "Run again when it is at rest.")
                 conflict = entry.settle()
                 if conflict is not None:
                     raise self._refusal(conflict, entry)
-                with _full_disk_in_words(self.target):
+                with full_disk_in_words(self.target):
                     os.fsync(handle)
             _put_in_place(hidden, self.target, self.force)
         told = self.done - self.dropped
@@ -215,35 +215,11 @@ class _Run:
                 "Leave these rows out, or fit with --unseen code, which gives them a code of their own.",
             )
 
-    def _kind_of_id(self, id: str) -> identity.Kind:
-        self.source.require([id], "id")
-        if id.casefold() == CODE:
-            raise ColumnError(f"The identifier is named '{id}', like the column of codes.", "Rename it.")
-        with reading(self.source.name):
-            empty = self.source.connection.sql(f"SELECT {identifier(id)} FROM {self.source.sql} LIMIT 0")
-            return identity.kind_of(empty.to_arrow_table().schema.field(0).type, id)
-
     def _refusal(self, conflict: Conflict, entry: Entry) -> LedgerError:
         """Why identifiers are refused, with the row of one of them."""
         rows = self._rows_of(conflict.tag, entry)
-        count = f"{conflict.count} of the identifiers in '{self.id}' {'was' if conflict.count == 1 else 'were'}"
-        if conflict.reason == "twice":
-            return LedgerError(
-                f"{conflict.count} rows of {self.source.name} repeat an identifier in '{self.id}': rows {rows[0]} and "
-                f"{rows[1]} have the same.",
-                "One record, one draw: give every record once, with an identifier of its own.",
-            )
-        if conflict.reason == "changed":
-            return LedgerError(
-                f"{count} disclosed before with another record, according to {self.book}; one is in row {rows[0]}.",
-                "A second draw for the same record can reveal it. Leave these rows out, or give them as they were.",
-            )
-        return LedgerError(
-            f"{count} disclosed before under another release (digest {conflict.release[:SHOWN]}…), according to "
-            f"{self.book}; one is in row {rows[0]}.",
-            "Leave these rows out, or fit this release with --after that one, so that both codes together stay private; "
-            "if nobody was given those codes, destroy them and start another ledger (--ledger).",
-        )
+        one = f"rows {rows[0]} and {rows[1]} have the same" if conflict.reason == "twice" else f"in row {rows[0]}"
+        return refusal(conflict, str(self.id), self.source.name, self.book, one)
 
     def _rows_of(self, tag: int, entry: Entry) -> list[int]:
         """The numbers of the rows whose identifier has this tag."""
@@ -255,6 +231,37 @@ class _Run:
             found += (np.flatnonzero(tags == np.uint64(tag)) + start + 1).tolist()
             start += batch.num_rows
         return found
+
+
+def kind_of_id(source: Source, id: str) -> identity.Kind:
+    """Whether a column identifies by integers or by text; raises where it identifies nobody."""
+    source.require([id], "id")
+    if id.casefold() == CODE:
+        raise ColumnError(f"The identifier is named '{id}', like the column of codes.", "Rename it.")
+    with reading(source.name):
+        empty = source.connection.sql(f"SELECT {identifier(id)} FROM {source.sql} LIMIT 0")
+        return identity.kind_of(empty.to_arrow_table().schema.field(0).type, id)
+
+
+def refusal(conflict: Conflict, id: str, name: str, book: Path, one: str) -> LedgerError:
+    """Why the ledger refuses identifiers of a table; `one` says where one of them is, or what it is."""
+    count = f"{conflict.count} of the identifiers in '{id}' {'was' if conflict.count == 1 else 'were'}"
+    if conflict.reason == "twice":
+        return LedgerError(
+            f"{conflict.count} rows of {name} repeat an identifier in '{id}': {one}.",
+            "One record, one draw: give every record once, with an identifier of its own.",
+        )
+    if conflict.reason == "changed":
+        return LedgerError(
+            f"{count} disclosed before with another record, according to {book}; one is {one}.",
+            "A second draw for the same record can reveal it. Leave these rows out, or give them as they were.",
+        )
+    return LedgerError(
+        f"{count} disclosed before under another release (digest {conflict.release[:SHOWN]}…), according to {book}; "
+        f"one is {one}.",
+        "Leave these rows out, or fit this release with --after that one, so that both codes together stay private; "
+        "if nobody was given those codes, destroy them and start another ledger (--ledger).",
+    )
 
 
 def _batches(reader: pa.RecordBatchReader, name: str) -> Iterator[pa.RecordBatch]:
@@ -295,16 +302,8 @@ def _writer(path: Path, ending: str, schema: pa.Schema) -> Any:
     return parquet.ParquetWriter(str(path), schema, use_dictionary=[CODE], compression="snappy")
 
 
-def _fingerprint(source: Source) -> tuple[int, ...]:
-    """What changes when somebody writes to a file."""
-    if source.path is None:
-        return ()
-    now = source.path.stat()
-    return now.st_ino, now.st_size, now.st_mtime_ns
-
-
 @contextmanager
-def _hidden(target: Path) -> Iterator[tuple[Path, int]]:
+def hidden_file(target: Path) -> Iterator[tuple[Path, int]]:
     """A hidden file beside the target, locked against other processes; it is gone afterwards, unless it got its name."""
     path = target.with_name(f".{target.name}.partial")
     handle = _locked(path, target)
@@ -318,7 +317,7 @@ def _hidden(target: Path) -> Iterator[tuple[Path, int]]:
 def _locked(path: Path, target: Path) -> int:
     """The file at this path, locked: not one that another process moved away meanwhile, nor a second name of the target."""
     while True:
-        with _full_disk_in_words(target):
+        with full_disk_in_words(target):
             handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -334,7 +333,7 @@ def _locked(path: Path, target: Path) -> int:
 
 
 @contextmanager
-def _full_disk_in_words(target: Path) -> Iterator[None]:
+def full_disk_in_words(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -347,7 +346,7 @@ def _full_disk_in_words(target: Path) -> Iterator[None]:
 
 def _put_in_place(hidden: Path, target: Path, force: bool) -> None:
     """Give the finished file its name, at once; without `force`, only if nobody took the name meanwhile."""
-    with _full_disk_in_words(target):
+    with full_disk_in_words(target):
         if force:
             os.replace(hidden, target)
         else:

@@ -138,7 +138,7 @@ def pose_table(
     asked = asked_of(table, reveal, protect, use, order)
     known: dict[str, Column] = {}
     if earlier is not None:
-        asked = _united(table, asked, earlier.recipe)
+        asked = united(table, asked, earlier.recipe)
         known = {column.name: column for column in earlier.recipe.columns}
     bins = rules_of(bins)
     check_bins(bins, asked.needed, known)
@@ -187,7 +187,7 @@ def _check_rules(missing: str, unseen: str, min_count: int) -> None:
         raise ProblemError(f"min_count={min_count!r} is not a count.", "Give a whole number, 1 to merge nothing.")
 
 
-def _united(table: Source, asked: Asked, earlier: Recipe) -> Asked:
+def united(table: Source, asked: Asked, earlier: Recipe) -> Asked:
     """What is asked for, with the columns and the groups of an earlier release."""
     use = (*earlier.use, *(name for name in asked.use if name not in earlier.use))
     known = {frozenset(group) for group in earlier.protect}

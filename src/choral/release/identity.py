@@ -118,7 +118,7 @@ def blocks(values: pa.Array | pa.ChunkedArray, column: str = "id", before: int =
             "Give every record an identifier.",
         )
     if kind == "text":
-        return _texts(_as_text(values))
+        return _texts(as_text(values))
     if t.is_decimal(values.type):
         return _wide_numbers(values.to_pylist(), column)
     return _numbers(values.to_numpy(zero_copy_only=False), INTEGER)
@@ -128,7 +128,8 @@ def _is_uuid(type_: pa.DataType) -> bool:
     return str(getattr(type_, "extension_name", "")) == "arrow.uuid"
 
 
-def _as_text(values: pa.Array) -> pa.Array:
+def as_text(values: pa.Array) -> pa.Array:
+    """Texts, dates and UUIDs as the text that identifies."""
     import pyarrow as pa
 
     if _is_uuid(values.type):

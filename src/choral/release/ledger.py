@@ -34,7 +34,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,6 +233,35 @@ class Ledger:
                 raise
 
 
+@dataclass(frozen=True)
+class Tagger:
+    """What turns records into what the ledger keeps of them; it can work anywhere, apart from the ledger's file."""
+
+    id_key: bytes
+    record_keys: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, key: bytes, releases: Iterable[str]) -> Tagger:
+        """The tagger of a ledger with this key, for the releases with these digests."""
+        keys = tuple(subkey(key, "ledger record", digest.encode()) for digest in releases)
+        return cls(subkey(key, "ledger id"), keys)
+
+    def tags(self, blocks: Blocks, *words: Words) -> list[Tags]:
+        """The tags, under each of the releases, of records with these blocks and these words for what they are."""
+        name = encrypt(self.id_key, blocks).view("<u4")
+        found = []
+        for key, mine in zip(self.record_keys, words, strict=True):
+            mixed = np.array(blocks)
+            mixed.view("<u8")[:, 0] ^= mine
+            tags = np.empty((len(blocks), 2), dtype="<u8")
+            parts = tags.view("<u4")
+            parts[:, 0:2] = name[:, 0:2]
+            parts[:, 2] = encrypt(key, mixed).view("<u4")[:, 0]
+            parts[:, 3] = name[:, 2]
+            found.append(tags)
+        return found
+
+
 class Entry:
     """One disclosure being recorded: `add` all records, then `settle`, then leave the block of `disclosing`."""
 
@@ -247,8 +276,7 @@ class Entry:
         self._releases = list(releases.values())
         self._kin = kin
         self._skip = skip
-        self._id_key = subkey(key, "ledger id")
-        self._record_keys = [subkey(key, "ledger record", digest.encode()) for digest in releases]
+        self.tagger = Tagger.of(key, releases)
         self._waiting: list[list[Tags]] = [[] for _ in releases]
         self._count = 0
         (self._first,) = sql.execute("SELECT coalesce(max(number), 0) + 1 FROM record").fetchone()
@@ -256,25 +284,22 @@ class Entry:
 
     def add(self, blocks: Blocks, *words: Words) -> None:
         """Records that are going to be disclosed: their blocks, and what they are under each of the releases."""
+        if not self._skip:
+            self.add_tags(self.tagger.tags(blocks, *words))
+
+    def add_tags(self, tags: Sequence[Tags]) -> None:
+        """The same for records that were tagged elsewhere: their tags under each of the releases."""
         if self._skip:
             return
-        name = encrypt(self._id_key, blocks).view("<u4")
-        for key, mine, waiting in zip(self._record_keys, words, self._waiting, strict=True):
-            mixed = np.array(blocks)
-            mixed.view("<u8")[:, 0] ^= mine
-            tags = np.empty((len(blocks), 2), dtype="<u8")
-            parts = tags.view("<u4")
-            parts[:, 0:2] = name[:, 0:2]
-            parts[:, 2] = encrypt(key, mixed).view("<u4")[:, 0]
-            parts[:, 3] = name[:, 2]
-            waiting.append(tags)
-        self._count += len(blocks)
+        for mine, waiting in zip(tags, self._waiting, strict=True):
+            waiting.append(mine)
+        self._count += len(tags[0])
         if self._count >= AT_ONCE:
             self._write()
 
     def tags_of(self, blocks: Blocks) -> Words:
         """The tags by which conflicts name identifiers."""
-        return np.array(encrypt(self._id_key, blocks).view("<u8")[:, 0])
+        return np.array(encrypt(self.tagger.id_key, blocks).view("<u8")[:, 0])
 
     def settle(self) -> Conflict | None:
         """Compare all that was added with itself and with what is known; the reason to refuse it, if there is one."""

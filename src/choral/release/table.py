@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from choral.errors import ColumnError, LawError, did_you_mean
 
@@ -33,7 +33,9 @@ ROWS_AT_ONCE = 1 << 16
 class Source:
     """A table that DuckDB can look at: `SELECT … FROM {sql}` on `connection`.
 
-    `columns` maps names, as they are spelled, to DuckDB's types. `name` is how messages call the table.
+    `columns` maps names, as they are spelled, to DuckDB's types. `name` is how messages call the table. Where another
+    engine has counted, a row stands for as many as the column `weight` says, and what it found is known: the table's digest,
+    and the edges of binned columns.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -41,18 +43,35 @@ class Source:
     columns: Mapping[str, str]
     name: str
     path: Path | None = None
+    weight: str | None = None
+    known_digest: str | None = None
+    known_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def tally(self, value: str | None = None) -> str:
+        """SQL that counts rows, all or those with a `value`."""
+        if self.weight is None:
+            return f"count({value or '*'})"
+        condition = "TRUE" if value is None else f"({value}) IS NOT NULL"
+        return f"CAST(coalesce(sum({identifier(self.weight)}) FILTER ({condition}), 0) AS BIGINT)"
 
     def rows(self) -> int:
         """How many rows there are."""
         with reading(self.name):
-            [(found,)] = self.connection.execute(f"SELECT count(*) FROM {self.sql}").fetchall()
+            [(found,)] = self.connection.execute(f"SELECT {self.tally()} FROM {self.sql}").fetchall()
         return int(found)
 
     def digest(self) -> str:
-        """SHA-256, in hexadecimal: of the bytes of a file; otherwise of names, types and rows in their order."""
+        """SHA-256, in hexadecimal: of the bytes of a file; otherwise of names, types and rows in their order.
+
+        Of a folder it is the digest of the names and digests of its files, as `sha256sum` lists them.
+        """
+        if self.known_digest is not None:
+            return self.known_digest
+        if self.path is not None and self.path.is_dir():
+            listed = "".join(f"{_file_digest(part)}  {part.name}\n" for part in parts_of(self.path))
+            return hashlib.sha256(listed.encode()).hexdigest()
         if self.path is not None:
-            with self.path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+            return _file_digest(self.path)
         whole = hashlib.sha256(repr(list(self.columns.items())).encode())
         texts = [f"CAST({identifier(name)} AS VARCHAR)" for name in self.columns]
         row = " || ".join(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)
@@ -61,6 +80,13 @@ class Source:
             for batch in batches:
                 whole.update("".join(batch.column(0).to_pylist()).encode())
         return whole.hexdigest()
+
+    def fingerprint(self) -> tuple[int, ...]:
+        """What changes when somebody writes to a file of the table."""
+        if self.path is None:
+            return ()
+        now = [part.stat() for part in parts_of(self.path)]
+        return tuple(number for part in now for number in (part.st_ino, part.st_size, part.st_mtime_ns))
 
     def require(self, names: list[str], where: str) -> None:
         """Raise unless each of these is a column, spelled as it stands in the table."""
@@ -80,8 +106,7 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
     >>> open_table({"W": [0, 1, 1], "X": ["a", "a", None]}).columns
     {'W': 'BIGINT', 'X': 'VARCHAR'}
     """
-    connection = _duckdb().connect(":memory:")
-    connection.execute("SET enable_progress_bar = false")  # it would write to standard output, where --json goes
+    connection = connect()
     try:
         if isinstance(source, str | os.PathLike):
             return _opened_file(connection, os.fspath(source), types or {})
@@ -89,6 +114,26 @@ def open_table(source: Any, types: Mapping[str, str] | None = None) -> Source:
     except BaseException:
         connection.close()
         raise
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A DuckDB in memory."""
+    connection = _duckdb().connect(":memory:")
+    connection.execute("SET enable_progress_bar = false")  # it would write to standard output, where --json goes
+    return cast("duckdb.DuckDBPyConnection", connection)
+
+
+def parts_of(path: Path) -> list[Path]:
+    """The files that a table is in: itself, or those of a folder that Spark or another engine wrote, in order of names."""
+    if not path.is_dir():
+        return [path]
+    parts = sorted(part for part in path.iterdir() if part.name[0] not in "._")
+    endings = {part.suffix.lower() for part in parts}
+    if len(endings) != 1 or not endings <= READERS.keys() or not all(part.is_file() for part in parts):
+        raise LawError(
+            f"{path} is a folder, and not of files of one kind: .csv, .parquet, .jsonl or .json.", "Name a file in it."
+        )
+    return parts
 
 
 @contextmanager
@@ -128,6 +173,11 @@ def text_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _duckdb() -> Any:
     try:
         import duckdb
@@ -141,27 +191,33 @@ def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, types: Mappin
     place, mark, table = text.partition("::")
     path = Path(place)
     reader = READERS.get(path.suffix.lower())
-    if path.is_dir():
-        raise LawError(f"{place} is a folder.", "Name a file in it.")
+    if path.is_dir() and not mark:
+        reader = READERS[parts_of(path)[0].suffix.lower()]
     if not mark and reader is None:
         raise LawError(
             f"{text} is not a .csv, .parquet, .jsonl, .ndjson or .json file.",
             "Give one of these, or a table of a DuckDB database as database.duckdb::table.",
         )
-    if not path.is_file():
+    if not path.is_file() and (mark or not path.is_dir()):
         raise LawError(f"{place} cannot be read: there is no such file.", "Check the path.")
     if mark:
         return _opened_database(connection, path, table)
-    literal = text_literal(re.sub(r"([*?\[])", r"[\1]", place))
+    names = [place] if path.is_file() else [str(part) for part in parts_of(path)]
+    listed = ", ".join(text_literal(re.sub(r"([*?\[])", r"[\1]", name)) for name in names)
+    literal = f"[{listed}]"
     if reader == "read_csv":
         return _checked(_opened_csv(connection, path, literal, types))
-    sql = f"read_json({literal}, sample_size = -1)" if reader == "read_json" else f"read_parquet({literal})"
-    return _checked(Source(connection, sql, _columns(connection, sql, place), place, path))
+    whole = f"sample_size = -1, maximum_sample_files = {len(names)}"
+    sql = f"read_json({literal}, {whole})" if reader == "read_json" else f"read_parquet({literal})"
+    return _checked(Source(connection, sql, columns_of(connection, sql, place), place, path))
 
 
 def _opened_csv(connection: duckdb.DuckDBPyConnection, path: Path, literal: str, types: Mapping[str, str]) -> Source:
     """A CSV file with the types that its whole content has, or that were declared; dates are written 2026-01-31."""
-    header, delimiter = _header(path)
+    header, delimiter = csv_header(path)
+    for part in parts_of(path)[1:]:
+        if csv_header(part) != (header, delimiter):
+            raise LawError(f"{part} has another header than the other files of {path}.", "Give tables of one kind.")
     dialect = f"{literal}, header = true, delim = {text_literal(delimiter)}, dateformat = '%Y-%m-%d'"
     dialect += """, quote = '"', escape = '"'"""
 
@@ -173,9 +229,10 @@ def _opened_csv(connection: duckdb.DuckDBPyConnection, path: Path, literal: str,
     if len(found) < len(header):
         candidates = ", ".join(map(text_literal, CSV_TYPES))
         names = ", ".join(map(text_literal, header))
-        detecting = f"read_csv({dialect}, names = [{names}], sample_size = -1, auto_type_candidates = [{candidates}])"
+        whole = "sample_size = -1, files_to_sniff = -1"
+        detecting = f"read_csv({dialect}, names = [{names}], {whole}, auto_type_candidates = [{candidates}])"
         try:
-            detected = _columns(connection, detecting, str(path))
+            detected = columns_of(connection, detecting, str(path))
         except LawError:
             with reading(str(path)):
                 connection.execute(f"SELECT count(*) FROM {as_read(dict.fromkeys(header, 'VARCHAR'))}")
@@ -184,10 +241,10 @@ def _opened_csv(connection: duckdb.DuckDBPyConnection, path: Path, literal: str,
     return Source(connection, as_read(found), found, str(path), path)
 
 
-def _header(path: Path) -> tuple[list[str], str]:
+def csv_header(path: Path) -> tuple[list[str], str]:
     """The names in the first line of a CSV file, and what separates them."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with parts_of(path)[0].open(newline="", encoding="utf-8-sig") as file:
             first = file.readline()
             delimiter = max(DELIMITERS, key=first.count)
             file.seek(0)
@@ -197,7 +254,7 @@ def _header(path: Path) -> tuple[list[str], str]:
     names = [name.strip() for name in header]
     if not names:
         raise LawError(f"{path} is empty.", "A table needs a header and at least one row.")
-    _check_names(names, str(path))
+    check_names(names, str(path))
     return names, delimiter
 
 
@@ -216,12 +273,12 @@ def _opened_database(connection: duckdb.DuckDBPyConnection, path: Path, table: s
         raise LawError(f"{path} has no table '{table}'.", did_you_mean(table, names))
     schema, _, name = table.rpartition(".")
     sql = ".".join(map(identifier, [DATABASE, schema or "main", name]))
-    return _checked(Source(connection, sql, _columns(connection, sql, place), place))
+    return _checked(Source(connection, sql, columns_of(connection, sql, place), place))
 
 
 def _opened_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Source:
     connection.register(FRAME, _arrow(frame))
-    return _checked(Source(connection, FRAME, _columns(connection, FRAME, "the table"), "the table"))
+    return _checked(Source(connection, FRAME, columns_of(connection, FRAME, "the table"), "the table"))
 
 
 def _arrow(frame: Any) -> Any:
@@ -240,7 +297,7 @@ def _arrow(frame: Any) -> Any:
         else:
             found = nw.from_native(frame)
             lazy = isinstance(found, nw.LazyFrame)
-            _check_names(list(found.collect_schema().names()), f"the {kind}")
+            check_names(list(found.collect_schema().names()), f"the {kind}")
             whole = found.collect() if lazy else found
             table = pa.table({name: whole[name].to_arrow() for name in whole.columns})  # without the index of pandas
     except pa.ArrowException as error:
@@ -255,24 +312,26 @@ def _arrow(frame: Any) -> Any:
             "Pass a path, a pandas, polars or arrow frame whose column names are different texts, a list of records, "
             "or a mapping of column names to lists.",
         ) from None
-    _check_names(list(table.column_names), f"the {kind}")
+    check_names(list(table.column_names), f"the {kind}")
     return table
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, sql: str, place: str) -> dict[str, str]:
+def columns_of(connection: duckdb.DuckDBPyConnection, sql: str, place: str) -> dict[str, str]:
+    """The names of the columns of a FROM item, and their types."""
     with reading(place):
         return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {sql}").fetchall()}
 
 
 def _checked(source: Source) -> Source:
-    _check_names(list(source.columns), source.name)
+    check_names(list(source.columns), source.name)
     with reading(source.name):
         if not source.connection.execute(f"SELECT 1 FROM {source.sql} LIMIT 1").fetchall():
             raise LawError(f"{source.name} has no rows.", "A table needs at least one row below its header.")
     return source
 
 
-def _check_names(names: list[Any], place: str) -> None:
+def check_names(names: list[Any], place: str) -> None:
+    """Raise unless these can be the names of the columns of one table."""
     if not names:
         raise LawError(f"{place} has no columns.", "A table needs at least one column and one row.")
     for position, name in enumerate(names, start=1):

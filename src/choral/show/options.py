@@ -15,6 +15,12 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Ledger = Annotated[
     Path | None, typer.Option(help="What was made public so far. Default: choral.ledger beside the release.")
 ]
+Engine = Annotated[str, typer.Option(help="What works through the table: duckdb, or spark for more than one machine.")]
+Master = Annotated[
+    str | None,
+    typer.Option(help="Where Spark runs: local[*], spark://host:7077. Default: $CHORAL_SPARK_MASTER, or local[*]."),
+]
+ENGINES = ("duckdb", "spark")
 EXAMPLES = ("bsc_and_bec", "xor", "clinic", "four_fair_bits", "noisy_copies:N", "modular:M", "two_binary")
 Table = Annotated[
     str,
@@ -58,6 +64,15 @@ LawOption = Annotated[
 def examples(*lines: str) -> str:
     r"""What stands below the help of a command, every example on a line of its own (\b keeps click from joining them)."""
     return "\n".join(["\b", "Examples:" if len(lines) > 1 else "Example:", *(f"  {line}" for line in lines)])
+
+
+def on_spark(engine: str, master: str | None) -> bool:
+    """Whether Spark is asked for."""
+    if engine not in ENGINES:
+        raise ProblemError(f"There is no engine '{engine}'.", f"Say one of {', '.join(ENGINES)}.")
+    if master is not None and engine != "spark":
+        raise ProblemError("--master says where Spark runs, which is not asked for.", "Add --engine spark.")
+    return engine == "spark"
 
 
 def print_json(value: Any) -> None:

@@ -37,6 +37,9 @@ SLACK = 1e-12
 """By so much, in bits, log q_l is lowered so that rounding cannot make Σ q_l exceed one."""
 SMALLEST = 1e-30
 NEVER_REACHED = 1e-9
+SNAP = 1e-5
+"""New points this near to a face of the simplex are put on it: thin cells have steep lines, and the program stalls."""
+FACE = 1e-8
 USED = 1e-10
 """Lines with less mass than this carry no code."""
 RARE = 1e-8
@@ -148,7 +151,12 @@ class _Run:
         return len(self.cells.members)
 
     def _insert(self, point: Floats) -> bool:
-        return self.cells.insert(to_grid(point.tolist(), 1 << GRID_BITS, 24)) is not None
+        """Make the point a vertex: on a face if it is near one, and where it is if there is a vertex on the face already."""
+        for near in (SNAP, FACE):
+            snapped = np.where(point < near, 0.0, point)
+            if self.cells.insert(to_grid(snapped.tolist(), 1 << GRID_BITS, 24)) is not None:
+                return True
+        return False
 
     def improve(self, seconds: float) -> bool:
         """Solve for the lines there are; keep what is better. False when the solver gave nothing."""
@@ -293,7 +301,10 @@ def _conic(cost: Floats, p: Floats, M: Floats, groups: list[_Group], seconds: fl
     if not (np.isfinite(x).all() and np.isfinite(dual).all()) or str(solved.status) not in _GOOD:
         return None
     shares_ = np.maximum(x[: N * L].reshape(L, N).T, 0.0)
-    shares_ /= shares_.sum(axis=1, keepdims=True)
+    sums = shares_.sum(axis=1, keepdims=True)
+    if not (sums > 0.5).all():
+        return None
+    shares_ /= sums
     nu = np.zeros((L, 0)) if private is None else -dual[private].reshape(L, r)
     by_group, prices = [], []
     for group, (first, second) in zip(groups, places, strict=True):

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
+from math import comb
 
 import flint
 import numpy as np
@@ -104,7 +105,7 @@ def solve_on_types(
     >>> answer.proved, sum(u for _, u in answer.weights)
     (True, Fraction(1, 1))
     """
-    orbits = list(_peeled(n, q, prior, random.Random(seed)))
+    orbits = list(_peeled(n, prior, random.Random(seed)))
     search = _Descents(n, q, seed) if n > PROVED else None
     quiet, known = 0, {orbit.kind for orbit in orbits}
     while True:
@@ -113,11 +114,11 @@ def solve_on_types(
         mixture = best_weights(prior, points, cost)
         used = tuple((orbits[k], u) for k, u in mixture.weights.items())
         pi = np.array([near_float(x) for x in mixture.multipliers])
+        slack = cost - np.array([sum(pi[j] * float(m) for j, m in point.items()) for point in points])
         if search is None:
-            new, least = _priced(different_bases(n, should_stop), n, q, pi)
+            new, least = _priced(different_bases(n, should_stop), n, q, pi, float(slack.min()))
         else:
             new, least = search.found(pi)
-        slack = cost - np.array([sum(pi[j] * float(m) for j, m in point.items()) for point in points])
         new = [orbit for orbit in new if orbit.kind not in known]
         quiet = quiet + 1 if least >= slack.min() - SETTLED else 0
         done = quiet > QUIET_ROUNDS if search is not None else quiet > 0 or not new
@@ -187,16 +188,19 @@ def _orbit(bases: Bases, k: int, q: Fraction) -> Orbit | None:
     return Orbit(masses)
 
 
-def _priced(bases: Bases, n: int, q: Fraction, pi: Floats) -> tuple[list[Orbit], float]:
-    """Some extreme points of least slack, and the least slack."""
+def _priced(bases: Bases, n: int, q: Fraction, pi: Floats, settled: float) -> tuple[list[Orbit], float]:
+    """Some extreme points of least slack, none above `settled`, and the least slack.
+
+    Near a q at which masses vanish, many bases of small slack have a mass that is barely negative: they are passed over.
+    """
     slack = _slacks(bases, n, float(q), pi)
     new, least = [], np.inf
-    for k in np.argsort(slack)[: 2 * AT_ONCE].tolist():
+    for k in np.argsort(slack).tolist():
         orbit = _orbit(bases, k, q)
         if orbit is not None:
             least = min(least, float(slack[k]))
             new.append(orbit)
-        if len(new) == AT_ONCE:
+        if len(new) == AT_ONCE or slack[k] >= settled:
             break
     return new, least
 
@@ -207,20 +211,47 @@ def entropy_of_masses(masses: Iterable[Fraction]) -> float:
     return float(-(t @ np.log2(t)))
 
 
-def _peeled(n: int, q: Fraction, prior: Sequence[Fraction], draw: random.Random) -> Iterator[Orbit]:
+def _vertex(columns: list[list[int]], masses: dict[int, Fraction], draw: random.Random) -> dict[int, Fraction]:
+    """An extreme point on the support of a point of S, exactly: while columns are dependent, mass moves until one is empty.
+
+    Along a dependency Σ_k v_k column_k = 0 nothing but the masses changes; v has entries of both signs, since columns
+    begin with a one.
+    """
+    waiting = list(masses)
+    draw.shuffle(waiting)
+    masses, kept = dict(masses), list[int]()
+    while waiting:
+        kept.append(waiting.pop())
+        rows = [[columns[k][i] for k in kept] for i in range(len(columns[0]))]
+        reduced, _, rank = flint.fmpz_mat(rows).rref()
+        if rank == len(kept):
+            continue
+        # The last column is the first that depends on others: reduced = [D | d], D a multiple of the identity.
+        move = {k: Fraction(-int(reduced[i, rank]), int(reduced[i, i])) for i, k in enumerate(kept[:rank])}
+        move[kept[-1]] = Fraction(1)
+        if draw.random() < 0.5:
+            move = {k: -v for k, v in move.items()}
+        step = min(masses[k] / -v for k, v in move.items() if v < 0)
+        for k, v in move.items():
+            masses[k] += step * v
+        kept = [k for k in kept if masses[k]]
+    return {k: masses[k] for k in kept}
+
+
+def _peeled(n: int, prior: Sequence[Fraction], draw: random.Random) -> Iterator[Orbit]:
     """Orbits of which the prior is a mixture: take off as much as possible of one, then of another on what is left.
 
     What is left has the same marginals, so it always holds another extreme point; a type is used up each time.
     """
     cube = Cube(n)
-    columns, weights = cube.columns, weights_of(n)[cube.points]
+    columns = cube.columns.astype(int).tolist()
+    weights = weights_of(n)[cube.points].tolist()
     left = list(prior)
     while any(left):
-        allowed = np.flatnonzero([left[j] > 0 for j in weights.tolist()])
-        cost = np.array([draw.random() for _ in allowed])
-        right = np.array([1.0, *[float(q)] * n])
-        basis = _support(columns[allowed], right, cost)
-        orbit = _exact_point(cube, allowed[basis], q)
+        total = sum(left)
+        masses = {k: left[j] / (comb(n, j) * total) for k, j in enumerate(weights) if left[j]}
+        vertex = _vertex(columns, masses, draw)
+        orbit = Orbit({int(cube.points[k]): mass for k, mass in vertex.items()})
         yield orbit
         types = orbit.types()
         share = min(left[j] / mass for j, mass in types.items())

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from choral.show.options import AsJson, Force, Ledger, examples, print_json
+from choral.show.options import AsJson, Engine, Force, Ledger, Master, examples, on_spark, print_json
 
 EPILOG = examples(
     "choral disclose release.choral table.parquet -o codes.parquet --id patient",
     "choral disclose release.choral table.csv -o codes.csv",
+    "choral disclose release.choral folder_of_parquet -o codes.parquet --id patient --engine spark --master spark://host:7077",
 )
 
 
@@ -20,16 +21,22 @@ def disclose(
     table: Annotated[
         str, typer.Argument(help="A .csv, .parquet, .jsonl or .json file, or a table of a database: db.duckdb::table.")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The codes: a .parquet or .csv file.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The codes: a .parquet or .csv file; with Spark a folder of them.")
+    ],
     id: Annotated[
         str | None, typer.Option("--id", help="The column that identifies records. Without it: the row numbers.")
     ] = None,
     ledger: Ledger = None,
     key: Annotated[Path | None, typer.Option(help="The file with the release's key, if it lives apart.")] = None,
+    engine: Engine = "duckdb",
+    master: Master = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw a code for every record of a table, exactly as the release says, and write them in the order of the table.
+
+    With --engine spark the table is read, and the codes are written, by Spark, in no promised order; --id is needed.
 
     A record gets the same code whenever it is drawn for: a draw depends on the key of the release and on the identifier
     (without --id: on the row number and the whole table), and on nothing else. So the same command completes a run that
@@ -41,10 +48,18 @@ def disclose(
     from choral.release.ledger import beside
     from choral.show.progress import rows_bar
 
-    check_output(output, force)
-    found = load_release(release, key)
-    with rows_bar(quiet=as_json) as bar:
-        told = disclose_table(found, table, output, ledger or beside(release), id, force=force, progress=bar)
+    book = ledger or beside(release)
+    if on_spark(engine, master):
+        from choral.release import spark
+
+        told = spark.disclose_table(
+            found := load_release(release, key), table, output, book, id, force=force, master=master
+        )
+    else:
+        check_output(output, force)
+        found = load_release(release, key)
+        with rows_bar(quiet=as_json) as bar:
+            told = disclose_table(found, table, output, book, id, force=force, progress=bar)
     if as_json:
         print_json({**told.__dict__, "output": str(told.output), "ledger": str(told.ledger)})
         return

@@ -14,9 +14,11 @@ from choral.errors import ColumnError, FileInTheWayError, LawError, ProblemError
 from choral.show.options import (
     AsJson,
     Bins,
+    Engine,
     Force,
     LawOption,
     Ledger,
+    Master,
     MinCount,
     Missing,
     Order,
@@ -26,6 +28,7 @@ from choral.show.options import (
     Use,
     examples,
     groups,
+    on_spark,
     print_json,
     split,
 )
@@ -177,6 +180,8 @@ def fit(
     time_limit: Annotated[float | None, typer.Option(help="Seconds; then the best so far is taken.")] = None,
     codes: Annotated[int | None, typer.Option(help="At most this many codes.")] = None,
     solver: Annotated[str | None, typer.Option(help="Overrule the planner: enumeration, transport, sandwich.")] = None,
+    engine: Engine = "duckdb",
+    master: Master = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -211,9 +216,10 @@ def fit(
         "use": split(use, ","),
         "order": order,
     }
+    spark = on_spark(engine, master)
     start = time.monotonic()
     if table.startswith(EXAMPLE):
-        given = (bins, leakage, ratio, also, after, card, key)
+        given = (spark or None, bins, leakage, ratio, also, after, card, key)
         if any(value is not None for value in given) or law != "frequencies":
             raise ProblemError(
                 f"{table} is a law without a table.", "Leave out all options about tables, cards and keys."
@@ -221,12 +227,12 @@ def fit(
         _fit_example(table, asked, search, output, force, as_json)
         return
     from choral.release.bins import read_bins
-    from choral.release.fit import fit as fit_table
 
     rules: dict[str, Any] = {"bins": read_bins(bins or []), "min_count": min_count}
     with interval_bar(quiet=as_json) as bar:
         if after is not None:
             release = _fit_after(
+                (spark, master),
                 after,
                 after_key,
                 table,
@@ -236,7 +242,8 @@ def fit(
                 (leakage, ratio, also),
             )
         else:
-            release = fit_table(
+            release = _fit_table(
+                (spark, master),
                 table,
                 **asked,
                 **rules,
@@ -487,7 +494,19 @@ def _fit_example(
     typer.echo(f"saved        {output} (it holds the law: keep it to yourself; check it with: choral verify {output})")
 
 
+def _fit_table(engine: tuple[bool, str | None], table: str, **options: Any) -> Release:
+    spark, master = engine
+    if spark:
+        from choral.release.spark import fit as fit_on_spark
+
+        return fit_on_spark(table, master=master, **options)
+    from choral.release.fit import fit as fit_table
+
+    return fit_table(table, **options)
+
+
 def _fit_after(
+    engine: tuple[bool, str | None],
     after: Path,
     after_key: Path | None,
     table: str,
@@ -504,7 +523,13 @@ def _fit_after(
             "--after with a law, a rule for missing or unseen values, budgets or further tables.",
             "A second release keeps the rules of the first, and is private exactly: leave these options out.",
         )
-    return fit_after(load_release(after, after_key), table, **asked, **rules)
+    earlier = load_release(after, after_key)
+    spark, master = engine
+    if spark:
+        from choral.release.spark import fit as fit_on_spark
+
+        return fit_on_spark(table, earlier=earlier, master=master, **asked, **rules)
+    return fit_after(earlier, table, **asked, **rules)
 
 
 def example(name: str) -> Joint:

@@ -112,7 +112,6 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
             "curve": "curve" in jobs.latest and jobs.latest["curve"].to_json(),
             "results": [_listed(workspace.view(name)) for name in workspace.results()],
             "kept": None if workspace.keep is None else str(workspace.keep),
-            "reports": handing.can_report(),
         }
 
     @app.post(UPLOAD)
@@ -249,6 +248,7 @@ def _table(opened: Opened) -> dict[str, Any]:
         "name": opened.name,
         "origin": opened.origin,
         "rows": opened.rows,
+        "digest": opened.digest,
         "columns": [{**asdict(column), "bins": column.bins} for column in opened.columns],
         "try": None if shown is None else {"reveal": [shown.reveal], "protect": shown.protect, "use": shown.use},
     }

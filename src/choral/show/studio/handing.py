@@ -6,7 +6,6 @@ one stays beside it.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from choral.release.card import card_of
@@ -17,7 +16,6 @@ from choral.show.studio import result
 from choral.show.studio.tables import Opened
 
 CARD, REPORT = "card.json", "report.html"
-REPORTING = "choral.show.report"
 
 
 def write_card(folder: Path, ledger: Path) -> Path:
@@ -34,11 +32,6 @@ def write_codes(folder: Path, opened: Opened, ledger: Path, ending: str, id: str
     target = folder / f"codes{ending}"
     disclose_table(release, opened.path, target, ledger, id, force=True)
     return target
-
-
-def can_report() -> bool:
-    """Whether this choral writes reports."""
-    return find_spec(REPORTING) is not None
 
 
 def write_report(folder: Path) -> Path:

@@ -4,6 +4,7 @@ import { get, post } from "./api.js";
 import { announce, at, calm, facts, fill, h, many, options, percent, warn } from "./dom.js";
 
 let records = 0;
+let turn = 0;
 
 export async function showGame(view) {
   try {
@@ -28,12 +29,15 @@ export async function showGame(view) {
   begin(view, first.name);
 }
 
-async function begin(view, name, record = null) {
+async function begin(view, name) {
+  const mine = ++turn;
   const subject = view.subjects.find((one) => one.name === name);
+  fill("round");
   const { scores } = await get(`/api/results/${view.name}/game`);
+  if (mine !== turn) return;
   showScore(subject, scores[name]);
   const number = h("input", { type: "number", id: "record", min: 1, max: records,
-    value: record ?? 1 + Math.floor(Math.random() * records) });
+    value: 1 + Math.floor(Math.random() * records) });
   const best = h("button", { type: "button", id: "best", onclick: () => letBestPlay(view, subject) },
     "Let the best adversary play all the rest");
   fill("round",

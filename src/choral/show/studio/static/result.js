@@ -16,7 +16,8 @@ export function showResults(results, finished) {
   const names = results.map((one) => one.name);
   if (finished && names.includes(finished)) studio.shown = finished;
   if (!names.includes(studio.shown)) studio.shown = names.at(-1);
-  const now = JSON.stringify([names, studio.shown, results.find((one) => one.name === studio.shown).pictures]);
+  if (at("view").dataset.name === studio.shown) showPictures(results.find((one) => one.name === studio.shown));
+  const now = JSON.stringify([names, studio.shown]);
   if (now === drawn) return;
   const fresh = !drawn || JSON.parse(drawn)[1] !== studio.shown;
   drawn = now;
@@ -29,21 +30,23 @@ export function showResults(results, finished) {
     h("p", { class: "quiet" }, studio.state.kept
       ? `Finished results are kept in ${studio.state.kept}.`
       : "Finished results stay here, also when the page is reloaded, until the studio ends: download what you want to keep."));
-  showView(studio.shown, fresh);
+  if (fresh) showView(studio.shown);
 }
 
 const inShort = (one) => `${one.name.replace("-", " ")}: ${one.table.name}, ${one.information.toFixed(6)} bits about ${one.reveal}`
   + (one.private ? "" : ", with a budget");
 
-async function showView(name, fresh) {
+async function showView(name) {
   let view;
   try {
     view = await get(`/api/results/${name}`);
   } catch (error) {
+    drawn = "";
     warn(error);
     return;
   }
   if (name !== studio.shown) return;
+  at("view").dataset.name = name;
   const private_ = Object.entries(view.leakage).map(([group, leak]) => `${group}: ${leak === 0 ? "0 bits, exactly" : bits(leak)}`);
   fill("view",
     h("div", { class: "summary", id: "summary" }, view.summary.map((text) => h("p", {}, text))),
@@ -57,26 +60,32 @@ async function showView(name, fresh) {
       ["looks at", view.use.join(", ")],
       ["table", `${view.table.name}, ${many(view.rows, "record")}`],
     ]),
-    pictures(view),
+    h("div", { id: "pictures" }),
     h("h3", {}, "What is guaranteed"), h("ul", { id: "guarantee" }, view.guarantee.map((text) => h("li", {}, text))),
     h("h3", {}, "What is not"), h("ul", { id: "limits" }, view.limits.map((text) => h("li", {}, text))),
     h("details", {}, h("summary", {}, "How it was found, and its digest"),
       facts([["how", view.how], ["digest", view.digest], ["check it", "choral verify release.choral"]])),
     downloads(view));
-  if (fresh) showGame(view);
+  showPictures(view);
+  showGame(view);
 }
 
-function pictures(view) {
-  return Object.entries(TITLES).filter(([name]) => name in view.pictures).map(([name, title]) => h("figure", {},
+function showPictures(view) {
+  const place = at("pictures");
+  const now = `${view.name} ${Object.keys(view.pictures)}`;
+  if (!place || place.dataset.drawn === now) return;
+  place.dataset.drawn = now;
+  const drawn = Object.entries(TITLES).filter(([name]) => name in view.pictures).map(([name, title]) => h("figure", {},
     h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": title },
       h("img", { src: `/results/${view.name}/${name}.svg`, alt: view.pictures[name], "data-picture": name })),
     h("figcaption", {}, `${title}. ${view.pictures[name]}.`)));
+  place.replaceChildren(...drawn);
 }
 
 function downloads(view) {
   const note = h("div", { id: "download-note", "aria-live": "polite" });
   const id = h("select", { id: "id-column" });
-  const columns = studio.state.tables.find((one) => one.number === view.table.number)?.columns ?? [];
+  const columns = studio.state.tables.find((one) => one.digest === view.table.digest)?.columns ?? [];
   options(id, [["", "row numbers"], ...columns.map((column) => [column.name, column.name])], "");
   const kind = h("select", { id: "ending" });
   options(kind, [[".csv", "CSV"], [".parquet", "Parquet"]], ".csv");
@@ -105,9 +114,7 @@ function downloads(view) {
       h("li", { class: "buttons" }, h("button", { type: "button", id: "get-codes",
         onclick: make("codes", () => ({ id: id.value || null, ending: kind.value })) }, "The disclosed codes"),
         h("label", { for: "id-column" }, "identified by "), id, h("label", { for: "ending" }, "as "), kind),
-      studio.state.reports
-        ? h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
-          h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))
-        : null),
+      h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
+        h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))),
     note);
 }

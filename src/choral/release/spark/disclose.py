@@ -1,0 +1,333 @@
+"""Disclose a table with Spark: workers find states and draw, the driver keeps the ledger.
+
+Every worker reads batches of raw records with the recipe's own SQL, in a DuckDB of its own, and draws with the sampler of
+every engine; beside the codes it writes the keyed tags by which the ledger knows records. The driver compares the tags
+with the ledger before anything gets its name.
+
+**Order of events**, as on DuckDB (`choral.release.engine`): codes and tags go to a hidden folder beside the output while the
+ledger's transaction is open; the ledger compares all records; codes alone are written to a second hidden folder and
+flushed; the ledger commits; the folder gets its name. Killed before the commit, nothing was told and nothing is recorded;
+killed after it, the same command gives the same codes, which the ledger admits. A run has a folder of its own, so workers
+of a killed run that have not noticed write nowhere that matters.
+
+**Identifiers are needed.** Rows have no positions in Spark, so a table without identifiers is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from choral.errors import ColumnError, FileInTheWayError, LawError, ReleaseFileError
+from choral.release import identity
+from choral.release.engine import (
+    CODE,
+    ENDINGS,
+    STATE,
+    Drawing,
+    Progress,
+    Told,
+    full_disk_in_words,
+    hidden_file,
+    kind_of_id,
+    refusal,
+)
+from choral.release.file import Release
+from choral.release.ledger import Conflict, Entry, Tagger, Use, open_ledger
+from choral.release.recipe import kind_of_type
+from choral.release.spark.frames import SparkTable, spark_table
+from choral.release.spark.session import heard_by_driver, in_plain_words, started
+from choral.release.table import connect, reading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RAW = "choral_raw"
+ID = "id"
+ROWS_AT_ONCE = 1 << 16
+EXACT_IN_64_BITS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+
+
+def disclose_table(
+    release: Release,
+    table: Any,
+    output: str | os.PathLike[str],
+    ledger: str | os.PathLike[str],
+    id: str | None = None,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+    master: str | None = None,
+) -> Told:
+    """Write one code per record, with its identifier, to a folder of Parquet or CSV files, in no promised order.
+
+    `table` is a path that all workers can read, or a data frame of Spark that has the same rows whenever it is looked at.
+    Each record gets the code that `choral.release.engine.disclose_table` gives it.
+    """
+    target, book = Path(output), Path(ledger)
+    if id is None:
+        raise ColumnError(
+            "Spark does not number the rows of a table.",
+            "Give the column that identifies records (--id), or leave out --engine spark.",
+        )
+    if target.suffix.lower() not in ENDINGS:
+        raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
+    check_folder(target, force)
+    with started(master) as session:
+        found = spark_table(session, table, release.recipe.types)
+        with closing(found.source.connection):
+            _check_apart(target, book, found)
+            release.recipe.check(found.columns, found.name)
+            return _Run(session, release, found, id, target, force, book, progress).run()
+
+
+def check_folder(target: Path, force: bool) -> None:
+    """Raise unless a folder may be written here: its own folder exists, and nothing is in the way (or `force`)."""
+    if not target.parent.is_dir():
+        raise ReleaseFileError(f"There is no folder {target.parent}.", "Make it first.")
+    if (target.exists() or target.is_symlink()) and not force:
+        raise FileInTheWayError(f"{target} exists.", "Choose another name, or say force=True (--force) to replace it.")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a worker does with its batches of raw records: states by SQL, then codes and tags.
+
+    `query` finds identifier and state in the relation `choral_raw`; `shown` is the Arrow type of identifiers in the output.
+    """
+
+    query: str
+    id: str
+    shown: pa.DataType
+    drawing: Drawing
+    tagger: Tagger
+    name: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches of identifier, code (missing where a row is left out) and tags."""
+        import pyarrow as pa
+
+        first = next(batches, None)
+        if first is None:
+            return
+
+        def all_batches() -> Iterator[pa.RecordBatch]:
+            yield first
+            yield from batches
+
+        with closing(connect()) as connection, heard_by_driver():
+            connection.execute("SET threads = 1")
+            connection.register(RAW, pa.RecordBatchReader.from_batches(first.schema, all_batches()))
+            with reading(self.name):
+                found = connection.sql(self.query).to_arrow_reader(ROWS_AT_ONCE)
+            while True:
+                try:
+                    with reading(self.name):
+                        batch = found.read_next_batch()
+                except StopIteration:
+                    return
+                except (pa.ArrowException, OSError) as error:
+                    text = str(error).splitlines()[0]
+                    raise LawError(
+                        f"{self.name} cannot be read: {text}", "Give every column the type it had."
+                    ) from None
+                yield self._told(batch)
+
+    def _told(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        ids, state = batch.columns
+        if ids.null_count:
+            raise ColumnError(
+                f"The identifier '{self.id}' is missing in some rows.", "Give every record an identifier."
+            )
+        blocks = identity.blocks(ids, self.id)
+        kept = state.is_valid().to_numpy(zero_copy_only=False)
+        states, blocks = state.drop_null().to_numpy(), blocks[kept]
+        columns = [_spread(self.drawing.codes(states, blocks), kept)]
+        for tags in self.tagger.tags(blocks, *(words[states] for words in self.drawing.words)):
+            columns += [_spread(tags[:, i].view(np.int64), kept) for i in (0, 1)]
+        shown = identity.as_text(ids) if pa.types.is_string(self.shown) else ids
+        return pa.record_batch([shown.cast(self.shown), *columns], names=[ID, CODE, *_tag_names(self.drawing)])
+
+
+class _Run:
+    """One disclosure on its way."""
+
+    def __init__(
+        self,
+        session: Any,
+        release: Release,
+        table: SparkTable,
+        id: str,
+        target: Path,
+        force: bool,
+        book: Path,
+        progress: Progress | None,
+    ) -> None:
+        self.session, self.release, self.table, self.id = session, release, table, id
+        self.target, self.force, self.book, self.progress = target, force, book, progress
+        self.kind = kind_of_id(table.source, id)
+        self.digest = table.digest()
+        self.rows = table.rows()
+        self.drawing = Drawing.of(release, None)
+
+    def run(self) -> Told:
+        after = self.release.recipe.after
+        earlier = None if after is None else after.digest
+        use = Use(self.release.digest, self.digest, self.rows, earlier, self.id, self.kind)
+        with open_ledger(self.book) as ledger, hidden_file(self.target) as (lock, _):
+            hidden = lock.with_name(f"{lock.name}.parts")
+            folder = hidden / secrets.token_hex(8)
+            shutil.rmtree(hidden, ignore_errors=True)
+            try:
+                with full_disk_in_words(self.target):
+                    hidden.mkdir(mode=0o700)
+                    folder.mkdir()
+                with ledger.disclosing(use) as entry:
+                    told = self._written(folder, entry)
+                with full_disk_in_words(self.target):
+                    _put_in_place(folder / "told", self.target, self.force, hidden / "before")
+            finally:
+                shutil.rmtree(hidden, ignore_errors=True)
+        return told
+
+    def _written(self, folder: Path, entry: Entry) -> Told:
+        """Draw, compare with the ledger, and write what is told to the hidden folder."""
+        drawn, told = folder / "drawn", folder / "told"
+        with in_plain_words(self.table.name):
+            self._drawn(entry.tagger).write.parquet(f"file:{drawn.resolve()}")
+        done, dropped, unseen = self._recorded(drawn, entry)
+        self.table.check_read(done)
+        if unseen and self.release.recipe.unseen == "refuse":
+            raise ColumnError(
+                f"{unseen} of {done} rows of {self.table.name} have values that were not seen when the release was fitted; "
+                f"one is that with {self.id} = {self._one(drawn, CODE, self.drawing.sampler.codes)}. Nothing was written.",
+                "Leave these rows out, or fit with --unseen code, which gives them a code of their own.",
+            )
+        conflict = entry.settle()
+        if conflict is not None:
+            one = self._one(drawn, _tag_names(self.drawing)[0], int(np.uint64(conflict.tag).view(np.int64)))
+            raise refusal(conflict, self.id, self.table.name, self.book, _about(conflict, one))
+        with in_plain_words(str(self.target)):
+            frame = self.session.read.parquet(f"file:{drawn.resolve()}")
+            frame = frame.where(frame[CODE].isNotNull()).select(frame[ID].alias(self.id), CODE)
+            if self.target.suffix.lower() == ".csv":
+                plain = {"escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+                frame.write.options(header=True, **plain).csv(f"file:{told.resolve()}")
+            else:
+                frame.write.parquet(f"file:{told.resolve()}")
+        with full_disk_in_words(self.target):
+            _flushed(told)
+        return Told(done, done - dropped, dropped, unseen, self.release.digest, self.id, self.target, self.book)
+
+    def _drawn(self, tagger: Tagger) -> Any:
+        names = [self.id, *(name for name in self.release.recipe.use if name != self.id)]
+        typed = self.table.typed_sql(names, RAW)
+        query = self.release.recipe.select(typed, [self.id], STATE)
+        spark_type, shown = _shown_type(self.table.columns[self.id])
+        draw = Draw(query, self.id, shown, self.drawing, tagger, self.table.name)
+        tags = "".join(f", {name} bigint" for name in _tag_names(self.drawing))
+        return self.table.raw(names).mapInArrow(draw, f"{ID} {spark_type}, {CODE} int{tags}")
+
+    def _recorded(self, drawn: Path, entry: Entry) -> tuple[int, int, int]:
+        """Give the tags to the ledger; how many rows there are, were left out, and were not seen."""
+        from pyarrow import dataset
+
+        done = dropped = unseen = 0
+        names = _tag_names(self.drawing)
+        for batch in dataset.dataset(drawn, format="parquet").to_batches(columns=[CODE, *names]):
+            told = batch.filter(batch.column(CODE).is_valid())
+            done += batch.num_rows
+            dropped += batch.num_rows - told.num_rows
+            unseen += int((told.column(CODE).to_numpy() == self.drawing.sampler.codes).sum())
+            words = [told.column(name).to_numpy().view(np.uint64) for name in names]
+            entry.add_tags([np.column_stack(words[i : i + 2]) for i in range(0, len(words), 2)])
+            if self.progress is not None:
+                self.progress(done, self.rows)
+        return done, dropped, unseen
+
+    @staticmethod
+    def _one(drawn: Path, column: str, value: int) -> Any:
+        """The identifier of a record with this value in a column."""
+        from pyarrow import compute, dataset
+
+        found = dataset.dataset(drawn, format="parquet").scanner(columns=[ID], filter=compute.field(column) == value)
+        return found.head(1).column(0)[0].as_py()
+
+
+def _check_apart(target: Path, book: Path, table: SparkTable) -> None:
+    """Raise if what is to be written is, or holds, or lies in, what is read."""
+    place = target.resolve()
+    if book.resolve() == place or place in book.resolve().parents:
+        raise ReleaseFileError(f"{target} is to hold the codes and the ledger.", "Name two files.")
+    read = [] if table.source.path is None else [table.source.path.resolve()]
+    if any(place == path or place in path.parents or path in place.parents for path in read):
+        raise ReleaseFileError(f"{target} is the table itself, or a part of it.", "Write the codes elsewhere.")
+
+
+def _about(conflict: Conflict, one: Any) -> str:
+    return f"{one} is one" if conflict.reason == "twice" else str(one)
+
+
+def _shown_type(type_: str) -> tuple[str, Any]:
+    """How identifiers of a DuckDB type are written by Spark, which knows no unsigned or very wide integers, and no UUID."""
+    import pyarrow as pa
+
+    kind = kind_of_type(type_)
+    if kind == "date":
+        return "date", pa.date32()
+    if kind == "text":
+        return "string", pa.string()
+    return ("bigint", pa.int64()) if type_ in EXACT_IN_64_BITS else ("decimal(38,0)", pa.decimal128(38, 0))
+
+
+def _tag_names(drawing: Drawing) -> list[str]:
+    return [f"tag{i}{part}" for i in range(len(drawing.words)) for part in "ab"]
+
+
+def _spread(values: Any, kept: Any) -> Any:
+    """Values in the places of the rows that are kept, and nothing in the others."""
+    import pyarrow as pa
+
+    if kept.all():
+        return pa.array(values)
+    whole = np.zeros(len(kept), dtype=values.dtype)
+    whole[kept] = values
+    return pa.array(whole, mask=~kept)
+
+
+def _flushed(folder: Path) -> None:
+    """Everything in a folder that Spark wrote is on the disk, without Spark's own checksums and marks."""
+    for part in folder.iterdir():
+        if part.name[0] in "._":
+            part.unlink()
+            continue
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+    _flush_folder(folder)
+
+
+def _flush_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _put_in_place(folder: Path, target: Path, force: bool, aside: Path) -> None:
+    """Give the finished folder its name; what is there is moved aside first, if it may be replaced."""
+    check_folder(target, force)
+    if target.exists() or target.is_symlink():
+        os.rename(target, aside)
+    os.rename(folder, target)
+    _flush_folder(target.parent)
