@@ -43,7 +43,7 @@ def test_the_raw_value_is_told_while_its_bin_is_private(release):
     [leak] = found.inside
     assert (leak.about, leak.zero, leak.guess_after) == (("age",), False, 1 / 2)
     assert leak.bits == pytest.approx(1)  # Y = W, and W is a fair bit that age determines
-    assert "1 bits about the exact age, inside the bins" in found.summary
+    assert "1 bit about the exact age, inside the bins" in found.summary
     assert found.to_json()["inside_bins"][0]["bits"] == leak.bits
 
 

@@ -162,3 +162,10 @@ def test_every_example_is_on_a_line_of_its_own(command):
     assert not any(" choral " in line for line in shown)
     if command == "fit":
         assert all(any(option in line for line in shown) for option in ("--after", "--leakage", "--ratio"))
+
+
+def test_one_of_a_kind_is_said_in_the_singular(folder):
+    asked = ("--reveal", "W", "--use", "sex", "--protect", "sex", "--min-count", "1")
+    shown = run("fit", folder / "table.csv", *asked, "--also", folder / "other.csv", "-o", folder / "r").output
+    assert "under 1 more law too" in shown
+    assert "less than 1 time (" in shown

@@ -160,4 +160,5 @@ def _output(audit: Audit) -> list[str]:
 
 
 def _bits(bits: float) -> str:
-    return f"{bits:.3g} bits"
+    shown = f"{bits:.3g}"
+    return f"{shown} bit{'' if shown == '1' else 's'}"

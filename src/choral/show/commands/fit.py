@@ -26,6 +26,7 @@ from choral.show.options import (
     Reveal,
     Table,
     Use,
+    counted,
     examples,
     groups,
     on_spark,
@@ -296,7 +297,9 @@ def decode(
         facts = {"rows": rows, "reveal": found.document["reveal"], "values": found.document["values"]}
         print_json({**facts, "precision": found.document["precision"], "output": str(output)})
         return
-    typer.echo(f"decoded      {rows} rows: p({'+'.join(found.document['reveal'])} | code), {len(found.values)} values")
+    typer.echo(
+        f"decoded      {counted(rows, 'row')}: p({'+'.join(found.document['reveal'])} | code), {len(found.values)} values"
+    )
     typer.echo(f"precision    {found.document['precision']} decimals, as the card has them")
     typer.echo(f"saved        {output}")
 
@@ -379,7 +382,7 @@ def summary_lines(found: Disclosure, recipe: Recipe | None = None) -> list[str]:
         *_protection(found, recipe),
         f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell and {entropy:.9f} in all",
         f"certified    no private channel exceeds {found.upper_bound:.9f} bits",
-        f"codes        {found.codes}, for {len(found.states)} states",
+        f"codes        {found.codes}, for {counted(len(found.states), 'state')}",
         f"how          {found.how}",
     ]
 
@@ -391,7 +394,7 @@ def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
     told = protections(found.problem, {} if recipe is None else bins_of(recipe))
     limit = "" if recipe is None else inside_bins(binned_and_protected(recipe))
     how = "; nothing else is" if found.problem.budgets else ", exactly; nothing else is"
-    also = f"; under {len(found.problem.further)} more laws too" if found.problem.further else ""
+    also = f"; under {counted(len(found.problem.further), 'more law')} too" if found.problem.further else ""
     lines = [f"private      {', '.join(told)}{how}{also}"]
     return [*lines, f"in bins      {limit}"] if limit else lines
 
@@ -417,19 +420,21 @@ def _table_lines(release: Release, bins: Mapping[str, Any]) -> list[str]:
 
     recipe = release.recipe
     into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
-    merged = f"{sum(recipe.merged)} combinations into {into}" if recipe.merged else "no combination"
+    merged = f"{counted(sum(recipe.merged), 'combination')} into {into}" if recipe.merged else "no combination"
     lines = [
         *_remarks(release),
         f"law          {recipe.law['about']}",
         f"looks at     {', '.join(recipe.use)}",
-        f"merged       {merged}, those that occur less than {recipe.min_count} times (--min-count)",
+        f"merged       {merged}, those that occur less than {counted(recipe.min_count, 'time')} (--min-count)",
     ]
     for column in recipe.columns:
         if column.edges is not None:
             how = f" ({understood(column.name, bins[column.name])})" if column.name in bins else ""
             lines.append(f"bins         {column.name}: {', '.join(map(str, column.values))}{how}")
     if recipe.law["outside"]:
-        lines.append(f"outside      {recipe.law['outside']} records of the table are impossible under the law: no code")
+        lines.append(
+            f"outside      {counted(recipe.law['outside'], 'record')} of the table cannot occur under the law: no code"
+        )
     if recipe.missing == "drop":
         lines.append("missing      rows with a missing value were left out, and get no code")
     rule = "are refused" if recipe.unseen == "refuse" else f"get code {release.disclosure.codes}"
