@@ -242,7 +242,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The rule for bins of each column that has one."""
         if self.bins is None:
             return {}
-        if isinstance(self.bins, str):
+        if isinstance(self.bins, str) and "=" in self.bins:
             return dict(read_bins([self.bins]))
         if isinstance(self.bins, Mapping):
             return {self._name(place): rule for place, rule in self.bins.items()}
