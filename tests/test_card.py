@@ -241,7 +241,7 @@ def test_fit_verify_and_decode_from_the_shell(folder):
     for words in (
         "bits, of",
         "no private channel exceeds",
-        "sex, age, exactly",
+        "sex, age (in 3 bins), exactly",
         "less than 5 times",
         "took",
         "3 decimals",

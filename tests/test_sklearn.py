@@ -310,3 +310,10 @@ def test_a_classifier_learns_the_target_from_codes_and_no_protected_column():
     for column in (0, 1):
         usual = max(np.bincount(X[:, column])) / len(X)
         assert cross_val_score(LogisticRegression(), hot, X[:, column], cv=5).mean() < usual + 0.05
+
+
+def test_an_identifier_that_is_no_column_is_named_when_fitting():
+    X = pd.DataFrame({"person": range(40), "a": [0, 0, 1, 1] * 10, "b": [0, 1] * 20})
+    with pytest.raises(ColumnError, match="no column 'persn'"):
+        Disclosure(id="persn").fit(X, [0, 1, 1, 0] * 10)
+    assert Disclosure(id="person", bins="a=2").fit(X, [0, 1, 1, 0] * 10).release_.recipe.use == ("a", "b")

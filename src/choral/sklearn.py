@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from choral.errors import ChoralError, ColumnError, ProblemError
+from choral.errors import ChoralError, ColumnError, ProblemError, did_you_mean
 from choral.release import identity
+from choral.release.bins import read_bins
 from choral.release.counting import asked_of
 from choral.release.engine import Drawing
 from choral.release.file import KEY_BYTES, Release
@@ -48,7 +49,8 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     use : the columns that the code may depend on; default: all
     bins : numeric columns with more values than this number are cut into as many equally frequent bins; or a mapping
         from columns to a number, a list of edges, "q4" or "w10", and other columns are taken as they are; None bins nothing.
-        A column with as many values as rows is refused, not taken for categories.
+        A column with as many values as rows is refused, not taken for categories. What is private of a binned column is
+        the bin, not the exact value; values inside a bin may be told through other columns.
     min_count : combinations of used values that occur less often are merged into one state
     codes : at most this many codes
     law : what the guarantee is about: "frequencies" of the records seen in `fit`; for records to come "dirichlet",
@@ -82,7 +84,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         order: int = 1,
         use: Sequence[Place] | None = None,
         *,
-        bins: int | Mapping[Place, Any] | None = 2,
+        bins: int | str | Mapping[Place, Any] | None = 2,
         min_count: int = MIN_COUNT,
         codes: int | None = None,
         law: str = "frequencies",
@@ -122,6 +124,8 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         while target.casefold() in map(str.casefold, columns):
             target += "_"
         id = None if self.id is None else self._name(self.id)
+        if id is not None and id not in columns:
+            raise ColumnError(f"X has no column '{id}' to identify records by.", did_you_mean(id, columns))
         table = {name: column for name, column in columns.items() if name != id}
         source = open_table({**table, target: _array(labels)})
         with closing(source.connection):
@@ -238,6 +242,8 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The rule for bins of each column that has one."""
         if self.bins is None:
             return {}
+        if isinstance(self.bins, str) and "=" in self.bins:
+            return dict(read_bins([self.bins]))
         if isinstance(self.bins, Mapping):
             return {self._name(place): rule for place, rule in self.bins.items()}
         if isinstance(self.bins, bool) or not isinstance(self.bins, int | np.integer) or self.bins < 1:

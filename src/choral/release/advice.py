@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from choral.release.binned import inside_bins, spoken
+
 if TYPE_CHECKING:
     from choral.release.audit import Audit
 
@@ -21,6 +23,7 @@ def summary_of(audit: Audit) -> str:
     parts = [
         _guarantee(audit),
         *_absence(audit),
+        *_inside(audit),
         *_columns(audit),
         *_together(audit),
         *_knowing(audit),
@@ -44,12 +47,16 @@ def _guarantee(audit: Audit) -> str:
             f"{_bits(worst.bits)}: do not release this."
         )
     said = []
-    if private := ["+".join(leak.about) for leak, budget in groups if budget is None]:
+    if private := [spoken(leak.about, audit.bins) for leak, budget in groups if budget is None]:
         names = ", ".join(private[:6]) + (", …" if len(private) > 6 else "")
         said.append(f"The code is independent of each of {names}, exactly, under the release's own law.")
     for leak, budget in groups:
         if budget is not None:
-            said.append(f"It tells {_bits(leak.bits)} about {'+'.join(leak.about)}, for which {budget} are allowed.")
+            said.append(
+                f"It tells {_bits(leak.bits)} about {spoken(leak.about, audit.bins)}, for which {budget} are allowed."
+            )
+    if limit := inside_bins([name for name in audit.bins if any(name in leak.about for leak, _ in groups)]):
+        said.append(limit)
     return " ".join(said)
 
 
@@ -61,6 +68,15 @@ def _absence(audit: Audit) -> list[str]:
     return [
         f"But that some records of {audit.view} have no code, since a value is missing, is NOT independent of "
         f"{'+'.join(worst.about)}; it tells {_bits(worst.bits)}: fit with --missing value, which gives every record a code."
+    ]
+
+
+def _inside(audit: Audit) -> list[str]:
+    told = sorted((leak for leak in audit.inside if not leak.zero), key=lambda leak: -leak.bits)
+    return [
+        f"Under {audit.view} it tells {_bits(leak.bits)} about the exact {'+'.join(leak.about)}, inside the bins: cut "
+        f"{'it' if len(leak.about) == 1 else 'them'} finer (--bins), or do not bin."
+        for leak in told[:MOST_NAMED]
     ]
 
 
@@ -156,4 +172,5 @@ def _output(audit: Audit) -> list[str]:
 
 
 def _bits(bits: float) -> str:
-    return f"{bits:.3g} bits"
+    shown = f"{bits:.3g}"
+    return f"{shown} bit{'' if shown == '1' else 's'}"

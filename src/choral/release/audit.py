@@ -20,13 +20,15 @@ from choral.disclosure import Disclosure
 from choral.errors import ProblemError
 from choral.problem.solution import floats_of
 from choral.release.advice import UNLIKELY, summary_of
+from choral.release.binned import binned_and_protected, bins_of
 from choral.release.composition import CompositionLeak, composition_leak
 from choral.release.file import Release
 from choral.release.findings import listings
 from choral.release.leakage import Leakage, Published
 from choral.release.out_of_sample import OutOfSample, uniform_bound, validated_bound
 from choral.release.output_tests import OutputTests, output_tests
-from choral.release.tabulate import STATE, Tabulated, codes_given, tabulate
+from choral.release.recipe import Recipe
+from choral.release.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
 
 MOST_LOOKED_AT = 1500
 MOST_VISITS = 10_000_000
@@ -85,6 +87,9 @@ class Audit:
     their parts; `knowing` what the code tells about a protected group to someone who knows another column. These are under
     the law named `view`. Both last have the largest leaks only; `looked` says how many were computed. `absence` is what it
     tells about each protected group that a record of the table has no code, where `missing drop` leaves some out.
+
+    `bins` are the binned columns and how many bins each has: everywhere else such a column stands for its bin. `inside` is
+    what the code tells about the raw values of protected ones, under the table.
     """
 
     digest: str
@@ -101,6 +106,8 @@ class Audit:
     composition: tuple[CompositionLeak, ...]
     out_of_sample: tuple[OutOfSample, ...]
     output: OutputTests | None
+    bins: Mapping[str, int]
+    inside: tuple[Leakage, ...]
     looked: Mapping[str, Looked]
     notes: tuple[str, ...]
 
@@ -153,6 +160,8 @@ class Audit:
             "composition": [leak.to_json() for leak in self.composition],
             "out_of_sample": [bound.to_json() for bound in self.out_of_sample],
             "output": None if self.output is None else self.output.to_json(),
+            "bins": dict(self.bins),
+            "inside_bins": [leak.to_json() for leak in self.inside],
             "looked": {name: {"at": looked.at, "of": looked.of} for name, looked in self.looked.items()},
             "notes": list(self.notes),
             "summary": self.summary,
@@ -241,14 +250,22 @@ def _audit_release(
     view, seen = "its own law", own
     composed = (own, recipe.table_rows) if fitted else None
     absence: Published | None = None
-    if table is None and recipe.missing == "drop":
-        notes.append(f"{UNCODED} Give the table (--table) to see how much that tells.")
-    if table is not None:
+    inside: list[Leakage] = []
+    if table is None:
+        notes += _not_shown(recipe, own)
+        if recipe.missing == "drop":
+            notes.append(f"{UNCODED} Give the table (--table) to see how much that tells.")
+    else:
         counted = tabulate(release, table)
         view, seen, composed = _named(table, "the table"), counted.published, (counted.published, counted.rows)
         laws.append((view, counted.rows, counted.published))
         notes += _notes(view, counted)
         absence = counted.absence
+        inside, too_many = raw_leakage(release, table)
+        notes += [
+            f"{view}: {name} has too many different values to say what the code tells about them inside the bins."
+            for name in too_many
+        ]
     for i, other in enumerate(also, start=1):
         counted = tabulate(release, other, further=False)
         name = _named(other, f"table {i}")
@@ -269,7 +286,8 @@ def _audit_release(
         promised = [group for g, group in enumerate(groups) if disclosure.problem.budget(g) is None]
         output = output_tests(given.by_group, given.by_state, _with_row_of_unseen(release), promised, seed)
     columns = [name for name in seen.law.names if name not in (STATE, recipe.state_column)]
-    return _findings(disclosure, seen, view, laws, columns, composed, bounds, output, notes, absence)
+    bins = bins_of(recipe)
+    return _findings(disclosure, seen, view, laws, columns, composed, bounds, output, notes, bins, inside, absence)
 
 
 def _findings(
@@ -282,6 +300,8 @@ def _findings(
     bounds: Sequence[OutOfSample],
     output: OutputTests | None,
     notes: Sequence[str],
+    bins: Mapping[str, int] | None = None,
+    inside: Sequence[Leakage] = (),
     absence: Published | None = None,
 ) -> Audit:
     groups = _groups(disclosure)
@@ -312,6 +332,8 @@ def _findings(
         else tuple(composition_leak(composed[0], group, composed[1]) for group in groups[:MOST_GROUPS]),
         out_of_sample=tuple(bounds),
         output=output,
+        bins=bins or {},
+        inside=tuple(inside),
         looked={"pairs": pairs_looked, "triples": triples_looked, "knowing": Looked(len(knowing), len(asked))},
         notes=tuple(notes),
     )
@@ -368,6 +390,23 @@ def _with_row_of_unseen(release: Release) -> Any:
     if extra:
         full[codes, states] = 1
     return full
+
+
+def _not_shown(recipe: Recipe, own: Published) -> list[str]:
+    """What an audit without a table cannot see."""
+    notes = []
+    if absent := [name for name in recipe.use if name not in own.law.names]:
+        notes.append(
+            f"Not shown: {', '.join(absent)}. The code looks at {'it' if len(absent) == 1 else 'them'}, nothing protects "
+            f"{'it' if len(absent) == 1 else 'them'}, and the law in the release has merged states in "
+            f"{'its' if len(absent) == 1 else 'their'} place: audit with the table (--table)."
+        )
+    if binned := binned_and_protected(recipe):
+        notes.append(
+            f"Inside the bins of {', '.join(binned)}: what the code tells about the exact values is not in the release: "
+            "audit with the table (--table)."
+        )
+    return notes
 
 
 def _notes(name: str, counted: Tabulated) -> list[str]:

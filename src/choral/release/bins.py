@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from choral.errors import LawError, ProblemError
 from choral.release.recipe import KINDS, NUMERIC, kind_of_type, number_sql
-from choral.release.table import Source, reading
+from choral.release.table import Source, identifier, reading
 
 Bins: TypeAlias = "int | str | Sequence[float]"
 MOST_BINS = 1000
@@ -33,7 +33,7 @@ def read_bins(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-REMEDY = "Write age=40,55,70 (edges), age=q4 or age=4 (quantiles), or age=w10 (width)."
+REMEDY = "Write age=40,55,70 (edges), age=40, (one edge), age=q4 or age=4 (quantiles), or age=w10 (width)."
 
 
 def edges_of(source: Source, name: str, rule: Bins, where: str = "") -> tuple[float, ...]:
@@ -77,8 +77,7 @@ def edges_from(
     """
     kind = kind_of_type(source.columns[name])
     if kind not in NUMERIC:
-        held = KINDS.get(kind or "", source.columns[name])
-        raise ProblemError(f"'{name}' holds {held} and cannot be binned.", "Bins are for numeric columns.")
+        raise _not_numeric(source, name, kind)
     how, argument = _rule(name, rule)
     if how == "edges":
         return argument
@@ -94,6 +93,43 @@ def edges_from(
     return edges
 
 
+def rules_of(bins: Any) -> dict[str, Bins]:
+    """Bins as they are given in Python: a mapping from columns to rules, or the text of the command line.
+
+    >>> rules_of("age=q3; dose=1,2"), rules_of({"age": 3})
+    ({'age': 'q3', 'dose': '1,2'}, {'age': 3})
+    """
+    if bins is None:
+        return {}
+    if isinstance(bins, str):
+        return dict(read_bins([bins]))
+    if isinstance(bins, Mapping):
+        return dict(bins)
+    raise ProblemError(
+        f"bins={bins!r} does not say of which columns.",
+        'Give a mapping, {"age": 3, "dose": [1, 2]}, or "age=3; dose=1,2".',
+    )
+
+
+def understood(name: str, rule: Bins) -> str:
+    """What a rule was taken for, in words; a lone number may have been meant as an edge.
+
+    >>> understood("age", "40")
+    'age=40 asks for 40 bins of about as many records each; an edge at 40 is written age=40,'
+    >>> understood("age", "q4"), understood("age", "w10"), understood("age", "40,")
+    ('4 bins of about as many records each', 'a width of 10', 'edges as declared')
+    """
+    how, argument = _rule(name, rule)
+    if how == "edges":
+        return "edges as declared"
+    if how == "width":
+        return f"a width of {argument[0]:g}"
+    many = f"{argument[0]:g} bins of about as many records each"
+    if isinstance(rule, str) and rule.strip().isdecimal():
+        return f"{name}={rule.strip()} asks for {many}; an edge at {rule.strip()} is written {name}={rule.strip()},"
+    return many
+
+
 def check_bins(bins: Mapping[str, Bins], needed: Sequence[str], known: Iterable[str] = ()) -> None:
     """Raise if bins are asked for a column that plays no part, or that an earlier release has fixed."""
     for name in bins:
@@ -106,6 +142,29 @@ def check_bins(bins: Mapping[str, Bins], needed: Sequence[str], known: Iterable[
             raise ProblemError(
                 f"Bins are asked for '{name}', which has its values from the earlier release.", "Leave the bins out."
             )
+
+
+def _not_numeric(source: Source, name: str, kind: str | None) -> ProblemError:
+    """That a column cannot be binned; where most of its values are numbers, which are not."""
+    what = f"'{name}' holds {KINDS.get(kind or '', source.columns[name])} and cannot be binned"
+    if kind != "text":
+        return ProblemError(f"{what}.", "Bins are for numeric columns.")
+    column = f"trim(CAST({identifier(name)} AS VARCHAR))"
+    rows = f"SELECT row_number() OVER () AS r, {column} AS v FROM {source.sql}"
+    with reading(source.name):
+        [(all_, strange, first, value)] = source.connection.execute(
+            f"SELECT count(v), count(v) FILTER (bad), min(r) FILTER (bad), arg_min(v, r) FILTER (bad) FROM "
+            f"(SELECT r, v, TRY_CAST(v AS DOUBLE) IS NULL AND v IS NOT NULL AS bad FROM ({rows}))"
+        ).fetchall()
+    if 2 * strange > all_:
+        return ProblemError(f"{what}.", "Bins are for numeric columns.")
+    if not strange:
+        return ProblemError(f"{what}, though all of it reads as numbers.", "Convert the column to numbers.")
+    many = "1 value is no number" if strange == 1 else f"{strange} of {all_} values are no numbers"
+    return ProblemError(
+        f"{what}: {many}, the first in row {first}: {value!r}.",
+        "Correct them; a missing value is an empty cell, not a word such as NA.",
+    )
 
 
 def _rule(name: str, rule: Bins) -> tuple[str, tuple[float, ...]]:

@@ -18,6 +18,7 @@ from typing import Any
 from choral.disclosure import check_output, whole_file, write_whole
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
 from choral.exact import certificate
+from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.recipe import kind_of_type
 from choral.release.table import Source, identifier, opened, reading, text_literal
@@ -57,15 +58,25 @@ class Card:
         """The posterior of the target for each code, rounded."""
         return [list(row) for row in self.document["p_w_given_y"] or []]
 
+    @property
+    def text(self) -> str:
+        """What is in the file of a card."""
+        return json.dumps(self.document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
     def opened_by(self, release: Release) -> bool:
         """Whether this card was made for this release: its salted digest is of the release's certificate."""
         return bool(self.document["certificate"]["salted_sha256"] == commitment(release))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the card."""
-        text = json.dumps(self.document, ensure_ascii=False, indent=1, allow_nan=False)
-        write_whole(Path(path), text + "\n", force)
+        write_whole(Path(path), self.text, force)
         return Path(path)
+
+
+def check_precision(precision: int) -> None:
+    """Raise unless probabilities may be rounded to this many decimals."""
+    if isinstance(precision, bool) or not isinstance(precision, int) or not 1 <= precision <= MOST_PRECISE:
+        raise ProblemError(f"precision={precision!r} decimals.", f"Say 1 to {MOST_PRECISE}.")
 
 
 def card_of(release: Release, precision: int = PRECISION) -> Card:
@@ -73,8 +84,7 @@ def card_of(release: Release, precision: int = PRECISION) -> Card:
 
     Where the target shares a column with a protected group there is no p(w | y): it would tell about that group.
     """
-    if isinstance(precision, bool) or not isinstance(precision, int) or not 1 <= precision <= MOST_PRECISE:
-        raise ProblemError(f"precision={precision!r} decimals.", f"Say 1 to {MOST_PRECISE}.")
+    check_precision(precision)
     found, recipe = release.disclosure, release.recipe
     reveal, groups = found.problem.target.columns, _groups(release)
     withheld = bool(set(reveal) & {name for group in groups for name in group})
@@ -207,7 +217,7 @@ def _guarantee(release: Release) -> list[str]:
     told = "The code" if recipe.after is None else "The code, which is a pair with that of an earlier release,"
     words = [f"Under the law of {recipe.law['about']}:"]
     for group, budget in zip(_groups(release), _budgets(release), strict=True):
-        name = " and ".join(group) + (" together" if len(group) > 1 else "")
+        name = spoken(group, bins_of(recipe), " and ") + (" together" if len(group) > 1 else "")
         if budget is None:
             words.append(
                 f"{told} is exactly independent of {name}: whoever sees all codes learns nothing of a record's."
@@ -216,6 +226,8 @@ def _guarantee(release: Release) -> list[str]:
             words.append(f"{told} makes no value of {name} more than {budget['ratio']} times more or less likely.")
         else:
             words.append(f"{told} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
+    if limit := inside_bins(binned_and_protected(recipe)):
+        words.append(limit)
     if release.disclosure.problem.further:
         words.append("The same holds under every further law that the curator declared, and under their mixtures.")
     target = " and ".join(release.disclosure.problem.target.columns)

@@ -18,6 +18,7 @@ from choral.release.table import Source, reading
 
 MOST_VALUES = 2000
 """Of one column."""
+MOST_NAMED = 12
 MOST_CELLS = 1_000_000
 """Different records, over the revealed, protected and used columns."""
 
@@ -149,12 +150,21 @@ def _column(table: Source, asked: Asked, bins: Mapping[str, Bins], name: str, ro
         raise ProblemError(
             f"The {'protected' if protected else 'used'} column '{name}' has as many values as there are rows, {rows}: "
             "each record would be a state of its own.",
-            remedy,
+            f"{remedy}{_without(name, asked)}",
         )
     if many > MOST_VALUES:
         raise TooLargeError(f"The column '{name}' has {many} values; at most {MOST_VALUES} are taken.", remedy)
     values = sorted(v + 0.0 if kind == "float" else v for v in listed if v is not None)
     return Column(name, type_, (*values, *([None] if None in listed else [])))
+
+
+def _without(name: str, asked: Asked) -> str:
+    """How a column that identifies records is left out."""
+    others = [other for other in asked.use if other != name]
+    if name not in asked.use or not others:
+        return ""
+    listed = ",".join(others) if len(others) <= MOST_NAMED else "all columns but this one"
+    return f" If it identifies records, leave it out: --use {listed}."
 
 
 def _rows(table: Source, sql: str) -> list[tuple[Any, ...]]:

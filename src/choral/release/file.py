@@ -20,6 +20,7 @@ from choral.errors import ReleaseFileError
 from choral.exact import certificate
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
+from choral.release.binned import bins_of, protections
 from choral.release.identity import subkey
 from choral.release.recipe import Recipe
 
@@ -71,7 +72,7 @@ class Release:
     def _repr_html_(self) -> str:
         """What is public of a release and what it promises; never its key."""
         recipe, found = self.recipe, self.disclosure
-        groups = [found.problem.protection(g) for g in range(len(found.problem.groups))]
+        groups = protections(found.problem, bins_of(recipe))
         rows = [
             ("tells about", " and ".join(recipe.reveal)),
             ("looks at", ", ".join(recipe.use)),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from choral.describe.display import Cell, Listing, Shown
+from choral.release.binned import inside_bins, spoken
 from choral.release.leakage import Leakage
 
 if TYPE_CHECKING:
@@ -14,23 +15,39 @@ if TYPE_CHECKING:
 
 def listings(found: Audit) -> list[Listing]:
     """All tables, in the order in which they are read."""
-    parts = (protected, absence, others, together, knowing, composition, new_records, output)
+    parts = (protected, absence, inside_the_bins, others, together, knowing, composition, new_records, output)
     return [listing for part in parts for listing in part(found)]
 
 
 def protected(found: Audit) -> list[Listing]:
     """What the code tells about each protected group, under each law."""
-    return [_leaks(f"Protected, under {law.name}", law.groups) for law in found.laws]
+    limit = inside_bins([name for name in found.bins if name in _protected_columns(found)])
+    return [_leaks(found, f"Protected, under {law.name}", law.groups, limit) for law in found.laws]
+
+
+def inside_the_bins(found: Audit) -> list[Listing]:
+    """What the code tells about the raw values of protected columns that are binned."""
+    if not found.inside:
+        return []
+    rows = [_leak(leak, f"I(exact value of {'+'.join(leak.about)}; Y)") for leak in found.inside]
+    return [
+        _listing(
+            f"Inside the bins, under {found.view}",
+            LEAKS,
+            rows,
+            "Not promised: only the bin is private. Where few records share a value, a part of it is chance.",
+        )
+    ]
 
 
 def absence(found: Audit) -> list[Listing]:
     """What it tells about each protected group that a record has no code."""
-    return [_leaks(f"Whether a record of {found.view} has a code", found.absence)] if found.absence else []
+    return [_leaks(found, f"Whether a record of {found.view} has a code", found.absence)] if found.absence else []
 
 
 def others(found: Audit) -> list[Listing]:
     """What the code tells about each column that is in no protected group."""
-    return [_leaks(f"Not protected, under {found.view}", found.columns)]
+    return [_leaks(found, f"Not protected, under {found.view}", found.columns)]
 
 
 def together(found: Audit) -> list[Listing]:
@@ -38,6 +55,7 @@ def together(found: Audit) -> list[Listing]:
     pairs, triples = found.looked["pairs"], found.looked["triples"]
     return [
         _leaks(
+            found,
             f"Together: {pairs.at} of {pairs.of} pairs and {triples.at} of {triples.of} triples looked at, the largest shown",
             [leak.leakage for leak in found.together],
         )
@@ -47,7 +65,7 @@ def together(found: Audit) -> list[Listing]:
 def knowing(found: Audit) -> list[Listing]:
     """What the code tells about a protected group to someone who knows another column."""
     looked = found.looked["knowing"]
-    return [_leaks(f"Knowing another column: {looked.at} of {looked.of} looked at", found.knowing)]
+    return [_leaks(found, f"Knowing another column: {looked.at} of {looked.of} looked at", found.knowing)]
 
 
 def composition(found: Audit) -> list[Listing]:
@@ -56,7 +74,7 @@ def composition(found: Audit) -> list[Listing]:
         return []
     rows: list[list[Cell]] = [
         [
-            "+".join(leak.about),
+            spoken(leak.about, found.bins),
             Shown(leak.records, str(leak.records)),
             Shown(leak.bits, f"{leak.bits:.3g}"),
             leak.method,
@@ -78,7 +96,7 @@ def new_records(found: Audit) -> list[Listing]:
             ["about", "advantage at most", "bits at most", "rarest value"],
             [
                 [
-                    "+".join(group.about),
+                    spoken(group.about, found.bins),
                     Shown(group.bound, f"{group.bound:.3g}"),
                     Shown(group.bits, f"{group.bits:.3g}"),
                     Shown(group.count, f"{group.count} rows"),
@@ -97,7 +115,7 @@ def output(found: Audit) -> list[Listing]:
         return []
     tests: list[list[Cell]] = [
         [
-            "+".join(t.about),
+            spoken(t.about, found.bins),
             t.question + ("" if t.protected else " (not promised)"),
             Shown(t.statistic, f"{t.statistic:.4g}"),
             Shown(t.p_value, f"{t.p_value:.3g}"),
@@ -108,7 +126,7 @@ def output(found: Audit) -> list[Listing]:
     ]
     guesses: list[list[Cell]] = [
         [
-            "+".join(g.about),
+            spoken(g.about, found.bins),
             Shown(g.accuracy, f"{g.accuracy:.4f}"),
             Shown(g.majority, f"{g.majority:.4f}"),
             f"{g.accuracy - g.majority:+.4f} ± {g.error:.4f}",
@@ -124,17 +142,28 @@ def output(found: Audit) -> list[Listing]:
     ]
 
 
-def _leaks(title: str, leaks: Sequence[Leakage]) -> Listing:
-    rows: list[list[Cell]] = [
-        [
-            leak.name,
-            Shown(leak.bits, "0, exactly" if leak.zero else f"{leak.bits:.6g}"),
-            Shown(leak.guess_before, f"{float(leak.guess_before):.4f}"),
-            Shown(leak.guess_after, f"{float(leak.guess_after):.4f}"),
-        ]
-        for leak in leaks
+LEAKS = ("leak", "bits", "best guess before", "after")
+
+
+def _leaks(found: Audit, title: str, leaks: Sequence[Leakage], caption: str = "") -> Listing:
+    def name(leak: Leakage) -> str:
+        given = f" | {spoken(leak.given, found.bins)}" if leak.given else ""
+        return f"I({spoken(leak.about, found.bins)}; Y{given})"
+
+    return _listing(title, LEAKS, [_leak(leak, name(leak)) for leak in leaks], caption)
+
+
+def _leak(leak: Leakage, name: str) -> list[Cell]:
+    return [
+        name,
+        Shown(leak.bits, "0, exactly" if leak.zero else f"{leak.bits:.6g}"),
+        Shown(leak.guess_before, f"{float(leak.guess_before):.4f}"),
+        Shown(leak.guess_after, f"{float(leak.guess_after):.4f}"),
     ]
-    return _listing(title, ["leak", "bits", "best guess before", "after"], rows)
+
+
+def _protected_columns(found: Audit) -> set[str]:
+    return {name for leak in found.laws[0].groups for name in leak.about}
 
 
 def _listing(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = "") -> Listing:

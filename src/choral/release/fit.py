@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from choral.limits import Progress
 from choral.problem.form import form_of
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group, pose
-from choral.release.bins import Bins, check_bins
+from choral.release.bins import Bins, check_bins, rules_of
 from choral.release.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
 from choral.release.file import KEY_BYTES, Release
 from choral.release.laws import law_for
@@ -58,7 +59,7 @@ def fit(
     use: str | Sequence[str] | None = None,
     order: int = 1,
     *,
-    bins: Mapping[str, Bins] | None = None,
+    bins: Mapping[str, Bins] | str | None = None,
     missing: str = "value",
     min_count: int = MIN_COUNT,
     law: str = "frequencies",
@@ -76,7 +77,9 @@ def fit(
     """The release of a table that tells most about `reveal` while each group in `protect` stays private.
 
     source     a path (.csv, .parquet, .jsonl, .json), `database.duckdb::table`, a frame, or an opened `Source`
-    bins       for numeric columns: edges [40, 55, 70], "q4" or 4 (quantiles), "w10" (width)
+    bins       for numeric columns: edges [40, 55, 70], "q4" or 4 (quantiles), "w10" (width); or all in one text,
+               "age=40,55,70; dose=q4". What is private of a binned column is the bin, not the exact value; values inside
+               a bin may be told through other columns
     missing    "value": a missing value is a value of its own; "drop": such rows are left out; "error"
     min_count  combinations of used values that occur less often are merged into one state
     law        "frequencies" of the table, or an estimate or declared law (`choral.release.laws`)
@@ -95,7 +98,8 @@ def fit(
         posed = pose_table(
             table, reveal, protect, use, order, bins=bins, missing=missing, min_count=min_count, law=law, unseen=unseen
         )
-    others = [with_states(_other_law(other, posed.recipe), posed.recipe) for other in also]
+    tables = (also,) if isinstance(also, str | os.PathLike | Mapping) or hasattr(also, "columns") else also
+    others = [with_states(_other_law(other, posed.recipe), posed.recipe) for other in tables]
     given = {"leakage": leakage, "ratio": ratio, "also": others}
     extra: dict[str, Any] = {name: value for name, value in given.items() if value}
     found = disclose(
@@ -121,7 +125,7 @@ def pose_table(
     use: str | Sequence[str] | None = None,
     order: int = 1,
     *,
-    bins: Mapping[str, Bins] | None = None,
+    bins: Mapping[str, Bins] | str | None = None,
     missing: str = "value",
     min_count: int = MIN_COUNT,
     law: str = "frequencies",
@@ -136,7 +140,7 @@ def pose_table(
     if earlier is not None:
         asked = united(table, asked, earlier.recipe)
         known = {column.name: column for column in earlier.recipe.columns}
-    bins = dict(bins or {})
+    bins = rules_of(bins)
     check_bins(bins, asked.needed, known)
     where = complete(table, asked.needed, missing)
     columns = alphabets(table, asked, bins, known, where)

@@ -37,7 +37,7 @@ import hashlib
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,8 +141,11 @@ class Ledger:
             self._sql.execute("INSERT OR IGNORE INTO disclosed VALUES (?, ?, ?)", (number, use.table, use.rows))
             self._sql.execute("UPDATE about SET id_column = ?, id_kind = ?", (use.id_column, use.id_kind))
 
-    def record_card(self, release: Release) -> None:
-        """Record that the card of a release is made public; refuse if one of another table was."""
+    def record_card(self, release: Release, write: Callable[[], object] = lambda: None) -> None:
+        """Record that the card of a release is made public; refuse if one of another table was.
+
+        `write` saves what belongs to it: if that fails, nothing is recorded.
+        """
         table, rows, after = release.recipe.table_digest, release.recipe.table_rows, release.recipe.after
         with self._transaction():
             other = self._sql.execute("SELECT digest, rows FROM card WHERE digest != ?", (table,)).fetchone()
@@ -155,6 +158,7 @@ class Ledger:
                 )
             number = self._release(release.digest, None if after is None else after.digest, release.key_check)
             self._sql.execute("INSERT OR IGNORE INTO card VALUES (?, ?, ?)", (number, table, rows))
+            write()
 
     def _check_use(self, use: Use, number: int, column: str | None, kind: str | None) -> None:
         """Refuse what is wrong whatever the records are."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ import numpy as np
 from choral.describe.joint import Joint
 from choral.errors import ColumnError, LawError
 from choral.problem.solution import ExactChannel
+from choral.release.binned import binned_and_protected
 from choral.release.file import Release
-from choral.release.leakage import Published, with_unseen
+from choral.release.leakage import Leakage, Published, with_unseen
 from choral.release.output_tests import Counts
-from choral.release.recipe import Recipe, kind_of_type
+from choral.release.recipe import Recipe, canonical_sql, kind_of_type
 from choral.release.table import Source, identifier, open_table, reading
 
 STATE = "choral state"
@@ -25,6 +26,11 @@ GIVEN = "choral_given"
 MOST_FURTHER = 30
 """Columns that the release does not look at are audited too if they have at most this many values."""
 MOST_CELLS = 200_000
+RAW = "raw value"
+MOST_RAW = 5000
+"""Different values of a binned column, or of a group with one, about which a leak is computed."""
+MOST_RAW_CELLS = 200_000
+MOST_RAW_GROUPS = 60
 UNSEEN = "(not seen at fit time)"
 ONE_OR_NONE = ExactChannel(2, ((1, ((0, 1),)), (1, ((1, 1),))))
 """Whether a record has a code."""
@@ -90,6 +96,45 @@ def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
     absence = Published(law, tuple(int(state == absent) for state in states), ONE_OR_NONE)
     published = Published(law, states, with_unseen(channel))
     return Tabulated(published, absence, sum(counts.values()), dropped, refused, tuple(left_out))
+
+
+def raw_leakage(release: Release, source: Any) -> tuple[list[Leakage], list[str]]:
+    """What the code tells about protected columns that are binned, bin or no bin: I(raw value; Y) under a table.
+
+    Every such column by itself, and every protected group of several columns with one among them. What has too many
+    different values is named instead.
+    """
+    recipe = release.recipe
+    table = source if isinstance(source, Source) else open_table(source, recipe.types)
+    binned = binned_and_protected(recipe)
+    groups = [group for group in recipe.protect if len(group) > 1 and set(group) & set(binned)]
+    found, too_many = [], []
+    for group in [*((name,) for name in binned), *groups][:MOST_RAW_GROUPS]:
+        if not set(group) <= set(table.columns):
+            continue
+        items = [canonical_sql(name, kind_of_type(table.columns[name]) or "") for name in group]
+        rows = _grouped(table, recipe, group, items, MOST_RAW_CELLS + 1)
+        values = {tuple(row[1:-1]) for row in rows}
+        if len(values) > MOST_RAW or len(rows) > MOST_RAW_CELLS:
+            too_many.append("+".join(group))
+        else:
+            found.append(_raw_leakage(release, group, rows))
+    return found, too_many
+
+
+def _raw_leakage(release: Release, group: tuple[str, ...], rows: list[Any]) -> Leakage:
+    refused = release.recipe.unseen == "refuse"
+    channel = release.disclosure.exact_channel if refused else with_unseen(release.disclosure.exact_channel)
+    counts: defaultdict[tuple[Hashable, int], int] = defaultdict(int)
+    number: dict[tuple[Any, ...], int] = {}
+    for state, *values, n in rows:
+        if state is not None and not (refused and state < 0):
+            place = number.setdefault(tuple(values), len(number))
+            counts[place, state if state >= 0 else len(channel.rows) - 1] += n
+    law = Joint.from_counts(counts, [RAW, STATE])
+    states = law.alphabets[1]
+    published = Published(law, tuple(states[cell[1]] for cell in law.cells), channel)
+    return replace(published.leakage([RAW]), about=group)
 
 
 @dataclass(frozen=True)
@@ -183,12 +228,15 @@ def _further(table: Source, names: Sequence[str]) -> tuple[list[str], list[str]]
     return kept, [name for name in others if name not in kept]
 
 
-def _grouped(table: Source, recipe: Recipe, names: Sequence[str], items: Sequence[str]) -> list[Any]:
+def _grouped(
+    table: Source, recipe: Recipe, names: Sequence[str], items: Sequence[str], most: int | None = None
+) -> list[Any]:
     inner = recipe.select(table.sql, table.columns, list(dict.fromkeys([*names, *recipe.use])), STATE)
     listed = "".join(f", {item} AS c{i}" for i, item in enumerate(items))
     with reading(table.name):
         return table.connection.execute(
             f"SELECT {identifier(STATE)}{listed}, count(*) FROM ({inner}) GROUP BY ALL"
+            + ("" if most is None else f" LIMIT {most}")
         ).fetchall()
 
 

@@ -16,7 +16,7 @@ from choral.show.commands import fit as fit_commands
 from choral.show.commands import report as report_command
 from choral.show.commands import reproduce as reproduce_command
 from choral.show.commands import studio as studio_command
-from choral.show.options import AsJson, print_json
+from choral.show.options import AsJson, examples, print_json
 from choral.version import __version__
 
 app = typer.Typer(
@@ -93,8 +93,10 @@ app.command(epilog=report_command.EXAMPLE)(report_command.report)
 
 
 @app.command(
-    epilog="Examples:  choral curve --prior 2/3,1/3 --channel bsc:0.1 --n 2:1000 --plot curve.svg     "
-    "choral curve --prior 1/3,1/3,1/3 --channel '0.9 0.1; 0.5 0.5; 0.1 0.9' --n 2,5,10,50"
+    epilog=examples(
+        "choral curve --prior 2/3,1/3 --channel bsc:0.1 --n 2:1000 --plot curve.svg",
+        "choral curve --prior 1/3,1/3,1/3 --channel '0.9 0.1; 0.5 0.5; 0.1 0.9' --n 2,5,10,50",
+    )
 )
 def curve(
     prior: Annotated[str, typer.Option(help="The law of W: 2/3,1/3")],

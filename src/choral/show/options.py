@@ -38,8 +38,9 @@ Order = Annotated[int, typer.Option(help="Protect every K of the protected colum
 Bins = Annotated[
     list[str] | None,
     typer.Option(
-        help="Bins of numeric columns: age=40,55,70 (edges), age=q4 or age=4 (quantiles), age=w10 (width); several "
-        "columns separated by ; or by repeating the option."
+        help="Bins of numeric columns: age=40,55,70 (edges), age=40, (one edge: mind the comma), age=q4 or age=4 (four bins "
+        "of about as many records), age=w10 (width); several columns separated by ; or by repeating the option. What is "
+        "private of a binned column is the bin."
     ),
 ]
 Missing = Annotated[
@@ -58,6 +59,20 @@ LawOption = Annotated[
         help="What the guarantee is about: frequencies, dirichlet, network, network:bic, or a .bif, .csv or .json file.",
     ),
 ]
+
+
+def counted(n: int, what: str) -> str:
+    """How many of what.
+
+    >>> counted(1, "state"), counted(0, "state")
+    ('1 state', '0 states')
+    """
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def examples(*lines: str) -> str:
+    r"""What stands below the help of a command, every example on a line of its own (\b keeps click from joining them)."""
+    return "\n".join(["\b", "Examples:" if len(lines) > 1 else "Example:", *(f"  {line}" for line in lines)])
 
 
 def on_spark(engine: str, master: str | None) -> bool:

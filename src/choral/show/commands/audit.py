@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choral.show.options import AsJson, print_json
+from choral.show.options import AsJson, examples, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from choral.describe.display import Listing
     from choral.release.audit import Audit
 
-EXAMPLE = (
-    "Examples:  choral audit release.choral     "
-    "choral audit release.choral --table table.csv --disclosed out.parquet --also other.csv --json"
+EXAMPLE = examples(
+    "choral audit release.choral",
+    "choral audit release.choral --table table.csv --disclosed out.parquet --also other.csv --json",
 )
 
 

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from choral.show.options import AsJson, Engine, Force, Ledger, Master, on_spark, print_json
+from choral.show.options import AsJson, Engine, Force, Ledger, Master, examples, on_spark, print_json
 
-EPILOG = (
-    "Examples:  choral disclose release.choral table.parquet -o codes.parquet --id patient     "
-    "choral disclose release.choral table.csv -o codes.csv     "
-    "choral disclose release.choral folder_of_parquet -o codes.parquet --id patient --engine spark --master spark://host:7077"
+EPILOG = examples(
+    "choral disclose release.choral table.parquet -o codes.parquet --id patient",
+    "choral disclose release.choral table.csv -o codes.csv",
+    "choral disclose release.choral folder_of_parquet -o codes.parquet --id patient --engine spark --master spark://host:7077",
 )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from choral.errors import ColumnError, LawError, ProblemError
+from choral.errors import ColumnError, FileInTheWayError, LawError, ProblemError
 from choral.show.options import (
     AsJson,
     Bins,
@@ -26,6 +26,8 @@ from choral.show.options import (
     Reveal,
     Table,
     Use,
+    counted,
+    examples,
     groups,
     on_spark,
     print_json,
@@ -36,18 +38,22 @@ if TYPE_CHECKING:
     from choral.describe.joint import Joint
     from choral.disclosure import Disclosure
     from choral.release.file import Release
+    from choral.release.recipe import Recipe
 
 EXAMPLE = "example:"
-BOUNDS = (
-    "Examples:  choral bounds table.csv --reveal outcome --protect age,sex --bins age=4     "
-    "choral bounds example:clinic --reveal diagnosis"
+BOUNDS = examples(
+    "choral bounds table.csv --reveal outcome --protect age,sex --bins age=4",
+    "choral bounds example:clinic --reveal diagnosis",
 )
-PLAN = "Example:  choral plan table.csv --reveal outcome --protect age,sex --bins age=4"
-FIT = (
-    "Examples:  choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o release.choral "
-    "--card card.json     choral fit clinic.duckdb::visits --reveal outcome --rel-tol 1e-3 --time-limit 60 -o release.choral"
+PLAN = examples("choral plan table.csv --reveal outcome --protect age,sex --bins age=4")
+FIT = examples(
+    "choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o r.choral --card card.json",
+    "choral fit clinic.duckdb::visits --reveal outcome --rel-tol 1e-3 --time-limit 60 -o r.choral",
+    "choral fit table.csv --reveal outcome --protect age,sex --leakage age=0.01 -o r.choral",
+    "choral fit table.csv --reveal outcome --protect age,sex --ratio age=21/20 -o r.choral",
+    "choral fit table.csv --reveal income --protect age,sex --after r.choral -o second.choral",
 )
-DECODE = "Example:  choral decode card.json codes.parquet -o posterior.parquet"
+DECODE = examples("choral decode card.json codes.parquet -o posterior.parquet")
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class Question:
     protect: Sequence[Sequence[str]] | None
     use: Sequence[str] | None
     order: int = 1
+    bins: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def asked(self) -> tuple[Any, ...]:
@@ -83,14 +90,20 @@ def bounds(
 
     from choral.disclosure import problem_of
     from choral.front import bounds as bounds_of_law
+    from choral.release.binned import protections
 
     question = _question(table, reveal, protect, use, order, bins, missing, min_count, law)
     found = bounds_of_law(question.law, *question.asked)
     problem = problem_of(question.law, *question.asked)
-    told, private = problem.target.name, [group.name for group in problem.groups]
+    told, private = problem.target.name, protections(problem, question.bins)
     if as_json:
-        print_json({"reveal": told, "use": list(problem.columns), "protect": private, **asdict(found)})
+        names = [group.name for group in problem.groups]
+        print_json({"reveal": told, "use": list(problem.columns), "protect": names, **asdict(found)})
     else:
+        if found.feasible:
+            typer.echo(f"At most {found.upper_bound:.6f} bits about {told} can be told, of {found.entropy:.6f} in all.")
+        else:
+            typer.echo(f"Nothing about {told} can be told: what is protected determines all that could be said.")
         typer.echo(f"W = {told}; X = {', '.join(problem.columns)}; private: {', '.join(private)}")
         typer.echo(str(found))
 
@@ -185,6 +198,12 @@ def fit(
         check_output(path, force)
     if len({path.resolve() for path in outputs}) < len(outputs):
         raise ProblemError("Two of the files to write are one.", "Name different files for release, card and key.")
+    if card is not None:
+        from choral.release.card import check_precision
+
+        check_precision(precision)
+    if after_key is not None and after is None:
+        raise ProblemError("--after-key without --after.", "Name the earlier release too: --after FILE.")
     search: dict[str, Any] = {
         "tol": tol,
         "rel_tol": rel_tol,
@@ -238,16 +257,7 @@ def fit(
                 **search,
                 progress=bar,
             )
-    if card is not None:
-        from choral.release.ledger import beside, open_ledger
-
-        with open_ledger(ledger or beside(output)) as book:
-            book.record_card(release)
-    release.save(output, key, force=force)
-    if card is not None:
-        from choral.release.card import card_of
-
-        card_of(release, precision).save(card, force=force)
+    _save(release, output, key, card, precision, ledger, force)
     seconds = time.monotonic() - start
     dropped = _left_out(table, release)
     if as_json:
@@ -255,7 +265,7 @@ def fit(
         about = {**_about_table(release), "left_out": dropped}
         print_json({**summary(release.disclosure), **about, "seconds": round(seconds, 3), **files})
         return
-    for line in [*summary_lines(release.disclosure), *_table_lines(release, dropped)]:
+    for line in [*summary_lines(release.disclosure, release.recipe), *_table_lines(release, rules["bins"], dropped)]:
         typer.echo(line)
     typer.echo(f"took         {seconds:.1f} s, counting, solving and verifying")
     what = "the law" if key is not None else "the law and the key"
@@ -264,6 +274,12 @@ def fit(
         typer.echo(f"key          {key} (whoever has it can undo the guarantee: keep it apart from the release)")
     if card is not None:
         typer.echo(f"card         {card} (public; probabilities rounded to {precision} decimals)")
+        zero = sum(round(p, precision) == 0 for p in release.disclosure.p_y)
+        if zero:
+            typer.echo(
+                f"remark       {zero} of {release.disclosure.codes} codes are so rare that the card says probability 0: take "
+                "fewer codes (--codes), or more decimals (--precision)"
+            )
 
 
 def decode(
@@ -283,9 +299,45 @@ def decode(
         facts = {"rows": rows, "reveal": found.document["reveal"], "values": found.document["values"]}
         print_json({**facts, "precision": found.document["precision"], "output": str(output)})
         return
-    typer.echo(f"decoded      {rows} rows: p({'+'.join(found.document['reveal'])} | code), {len(found.values)} values")
+    typer.echo(
+        f"decoded      {counted(rows, 'row')}: p({'+'.join(found.document['reveal'])} | code), {len(found.values)} values"
+    )
     typer.echo(f"precision    {found.document['precision']} decimals, as the card has them")
     typer.echo(f"saved        {output}")
+
+
+def _save(
+    release: Release,
+    output: Path,
+    key: Path | None,
+    card: Path | None,
+    precision: int,
+    ledger: Path | None,
+    force: bool,
+) -> None:
+    """Write release, key, card and ledger, or none of them.
+
+    The card takes its place last, once the ledger has it: a card that nobody remembers could be published twice.
+    """
+    from choral.disclosure import whole_file
+    from choral.release.card import card_of
+    from choral.release.ledger import beside, open_ledger
+
+    new = [path for path in (output, key) if path is not None and not path.exists()]
+    try:
+        if card is None:
+            release.save(output, key, force=force)
+            return
+        with whole_file(card, force) as hidden:
+            hidden.write_text(card_of(release, precision).text, encoding="utf-8")
+            with open_ledger(ledger or beside(output)) as book:
+                book.record_card(release, lambda: release.save(output, key, force=force))
+    except FileInTheWayError:
+        raise
+    except BaseException:
+        for path in new:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def read_budgets(texts: Sequence[str] | None, option: str) -> dict[str, str] | None:
@@ -324,25 +376,29 @@ def summary(found: Disclosure) -> dict[str, Any]:
     }
 
 
-def summary_lines(found: Disclosure) -> list[str]:
+def summary_lines(found: Disclosure, recipe: Recipe | None = None) -> list[str]:
     """What a disclosure says of itself, for people."""
     entropy, everything = found.problem.entropy_of_target, found.problem.information_of_states
     return [
         f"reveals      {found.problem.target.name}",
-        _protection(found),
+        *_protection(found, recipe),
         f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell and {entropy:.9f} in all",
         f"certified    no private channel exceeds {found.upper_bound:.9f} bits",
-        f"codes        {found.codes}, for {len(found.states)} states",
+        f"codes        {found.codes}, for {counted(len(found.states), 'state')}",
         f"how          {found.how}",
     ]
 
 
-def _protection(found: Disclosure) -> str:
-    """What stays private, and how far where there is a budget."""
-    told = [found.problem.protection(g) for g in range(len(found.problem.groups))]
+def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
+    """What stays private, and how far where there is a budget or a column is binned."""
+    from choral.release.binned import binned_and_protected, bins_of, inside_bins, protections
+
+    told = protections(found.problem, {} if recipe is None else bins_of(recipe))
+    limit = "" if recipe is None else inside_bins(binned_and_protected(recipe))
     how = "; nothing else is" if found.problem.budgets else ", exactly; nothing else is"
-    also = f"; under {len(found.problem.further)} more laws too" if found.problem.further else ""
-    return f"private      {', '.join(told)}{how}{also}"
+    also = f"; under {counted(len(found.problem.further), 'more law')} too" if found.problem.further else ""
+    lines = [f"private      {', '.join(told)}{how}{also}"]
+    return [*lines, f"in bins      {limit}"] if limit else lines
 
 
 def _about_table(release: Release) -> dict[str, Any]:
@@ -371,20 +427,26 @@ def _left_out(table: str, release: Release) -> int:
         return source.rows() - release.recipe.table_rows
 
 
-def _table_lines(release: Release, dropped: int) -> list[str]:
+def _table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> list[str]:
+    from choral.release.bins import understood
+
     recipe = release.recipe
     into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
-    merged = f"{sum(recipe.merged)} combinations into {into}" if recipe.merged else "no combination"
+    merged = f"{counted(sum(recipe.merged), 'combination')} into {into}" if recipe.merged else "no combination"
     lines = [
+        *_remarks(release),
         f"law          {recipe.law['about']}",
         f"looks at     {', '.join(recipe.use)}",
-        f"merged       {merged}, those that occur less than {recipe.min_count} times (--min-count)",
+        f"merged       {merged}, those that occur less than {counted(recipe.min_count, 'time')} (--min-count)",
     ]
     for column in recipe.columns:
         if column.edges is not None:
-            lines.append(f"bins         {column.name}: {', '.join(map(str, column.values))}")
+            how = f" ({understood(column.name, bins[column.name])})" if column.name in bins else ""
+            lines.append(f"bins         {column.name}: {', '.join(map(str, column.values))}{how}")
     if recipe.law["outside"]:
-        lines.append(f"outside      {recipe.law['outside']} records of the table are impossible under the law: no code")
+        lines.append(
+            f"outside      {counted(recipe.law['outside'], 'record')} of the table cannot occur under the law: no code"
+        )
     if recipe.missing == "drop":
         lines.append(
             f"WARNING      {dropped} rows with a missing value were left out, and get no code. That they have none is seen, "
@@ -404,6 +466,17 @@ def _table_lines(release: Release, dropped: int) -> list[str]:
     return lines
 
 
+def _remarks(release: Release) -> list[str]:
+    """What a curator might overlook in the numbers."""
+    found = release.disclosure
+    if found.information == 0:
+        return [
+            "remark       nothing is told: every record's code says the same. Use more columns that are not protected, "
+            "or protect fewer; choral bounds says what is possible"
+        ]
+    return []
+
+
 def _question(
     table: str,
     reveal: str | None,
@@ -418,6 +491,7 @@ def _question(
     asked = split(reveal, "+"), groups(protect), split(use, ","), order
     if table.startswith(EXAMPLE):
         return Question(example(table.removeprefix(EXAMPLE)), *asked)
+    from choral.release.binned import bins_of
     from choral.release.bins import read_bins
     from choral.release.fit import pose_table
     from choral.release.table import opened
@@ -425,7 +499,8 @@ def _question(
     with opened(table) as source:
         rules = read_bins(bins or [])
         posed = pose_table(source, *asked, bins=rules, missing=missing, min_count=min_count, law=law)
-    return Question(posed.law, posed.recipe.reveal, posed.recipe.protect, posed.use)
+    recipe = posed.recipe
+    return Question(posed.law, recipe.reveal, recipe.protect, posed.use, bins=bins_of(recipe))
 
 
 def _fit_example(
@@ -488,17 +563,17 @@ def example(name: str) -> Joint:
     """An embedded law by its name."""
     from fractions import Fraction
 
-    from choral.describe import examples
+    from choral.describe import examples as laws
 
     kind, _, argument = name.partition(":")
     known: dict[str, Callable[[], Any]] = {
-        "bsc_and_bec": examples.bsc_and_bec,
-        "xor": examples.xor,
-        "clinic": examples.clinic,
-        "four_fair_bits": examples.four_fair_bits,
-        "noisy_copies": lambda: examples.noisy_copies(int(argument or 3)),
-        "modular": lambda: examples.modular(int(argument or 3)),
-        "two_binary": lambda: examples.two_binary(Fraction(1, 3), Fraction(1, 2), Fraction(1, 6)),
+        "bsc_and_bec": laws.bsc_and_bec,
+        "xor": laws.xor,
+        "clinic": laws.clinic,
+        "four_fair_bits": laws.four_fair_bits,
+        "noisy_copies": lambda: laws.noisy_copies(int(argument or 3)),
+        "modular": lambda: laws.modular(int(argument or 3)),
+        "two_binary": lambda: laws.two_binary(Fraction(1, 3), Fraction(1, 2), Fraction(1, 6)),
     }
     if kind not in known:
         from choral.errors import did_you_mean

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choral.show.options import AsJson, Force, print_json
+from choral.show.options import AsJson, Force, examples, print_json
 
 if TYPE_CHECKING:
     from choral.disclosure import Disclosure
     from choral.release.audit import Audit
     from choral.release.file import Release
 
-EXAMPLE = (
-    "Examples:  choral report release.choral -o report.html     "
-    "choral report release.choral -o report.html --table table.csv --disclosed codes.parquet --card card.json"
+EXAMPLE = examples(
+    "choral report release.choral -o report.html",
+    "choral report release.choral -o report.html --table table.csv --disclosed codes.parquet --card card.json",
 )
 
 

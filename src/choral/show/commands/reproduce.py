@@ -9,9 +9,9 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from choral.show.options import AsJson, print_json
+from choral.show.options import AsJson, examples, print_json
 
-EPILOG = "Examples:  choral reproduce -o paper     choral reproduce -o paper --only table-1 --only bsc-bec"
+EPILOG = examples("choral reproduce -o paper", "choral reproduce -o paper --only table-1 --only bsc-bec")
 
 Result = TypeVar("Result")
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from choral.errors import ChoralError
-from choral.show.options import AsJson, print_json
+from choral.show.options import AsJson, examples, print_json
 
 if TYPE_CHECKING:
     from choral.show.studio.security import Door
 
-EXAMPLE = "Examples:  choral studio     choral studio --folder tables --keep results --no-browser"
+EXAMPLE = examples("choral studio", "choral studio --folder tables --keep results --no-browser")
 
 
 def studio(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from choral.describe.display import Cell, Listing, Shown
+from choral.release.binned import binned_and_protected
 from choral.release.leakage import Leakage
 from choral.show.plots.posteriors import points
 from choral.show.report.markup import Html, Part, bits, count, element, fold, joined, listing, paragraph, share
@@ -123,6 +124,7 @@ class Limit:
 def limits(subject: Subject) -> Html:
     """All limits, in the order of how often they matter."""
     every = [
+        *_inside(subject),
         _several(subject),
         _other_columns(subject),
         _knowing(subject),
@@ -142,6 +144,29 @@ def limits(subject: Subject) -> Html:
         *(limit.html() for limit in every),
         id="limits",
     )
+
+
+def _inside(subject: Subject) -> list[Limit]:
+    binned = [] if subject.recipe is None else binned_and_protected(subject.recipe)
+    if not binned:
+        return []
+    found: list[Part] = ["not audited with the table."]
+    if subject.audit is not None and subject.audit.inside:
+        worst = max(subject.audit.inside, key=lambda leak: leak.bits)
+        if worst.zero:
+            found = [f"under {subject.audit.view} nothing is told inside the bins either, exactly."]
+        else:
+            lead = f"under {subject.audit.view}, about the exact {' and '.join(worst.about)}: "
+            found = [lead, bits(worst.bits), *_guesses(worst)]
+    return [
+        Limit(
+            "Values inside a bin",
+            f"{' and '.join(binned)} {'is' if len(binned) == 1 else 'are'} cut into bins. What is private is the bin, not "
+            "the exact value: values inside a bin may be told through other columns.",
+            found,
+            "Protect finer bins (--bins), or do not bin.",
+        )
+    ]
 
 
 def _several(subject: Subject) -> Limit:

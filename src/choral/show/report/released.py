@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from choral.describe.display import Cell, Listing
+from choral.release.binned import binned_and_protected, bins_of, inside_bins, protections
 from choral.release.recipe import Column, Recipe, labels
 from choral.show.report.markup import (
     Html,
@@ -99,13 +100,15 @@ def _private(subject: Subject) -> Html:
     if budgeted:
         names = listed([subject.named(group) for group in budgeted], MOST_NAMES)
         parts.append(f"It does tell something, within a stated budget, about {names}.")
+    if subject.recipe is not None and (limit := inside_bins(binned_and_protected(subject.recipe))):
+        parts.append(f" {limit}")
     return joined(parts)
 
 
 def what(subject: Subject) -> Html:
     """What was released, from what, by which rules."""
     found, recipe = subject.disclosure, subject.recipe
-    groups = [found.problem.protection(g) for g in range(len(found.problem.groups))]
+    groups = protections(found.problem, {} if recipe is None else bins_of(recipe))
     rows: list[tuple[str, Cell | Html]] = [
         ("Told about", subject.target),
         ("Made from", joined([listed(subject.used, MOST_NAMES), *_is_used(subject)])),

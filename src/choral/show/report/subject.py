@@ -13,6 +13,7 @@ from choral.errors import ProblemError
 from choral.exact import certificate
 from choral.problem.kernel import Variable
 from choral.release.audit import Audit
+from choral.release.binned import bins_of, spoken
 from choral.release.card import Card
 from choral.release.file import Release
 from choral.release.recipe import Recipe
@@ -84,7 +85,8 @@ class Subject:
         if isinstance(self.disclosure.law, Exchangeable):
             many = group.columns[0].removeprefix("any ")
             return f"any {many} of the {self.disclosure.law.n} samples" + (" together" if many != "1" else "")
-        return " and ".join(group.columns) + (" together" if len(group.columns) > 1 else "")
+        bins = {} if self.recipe is None else bins_of(self.recipe)
+        return spoken(group.columns, bins, " and ") + (" together" if len(group.columns) > 1 else "")
 
     @cached_property
     def posterior(self) -> tuple[list[Fraction], list[list[Fraction]]]:

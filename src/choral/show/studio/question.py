@@ -11,6 +11,7 @@ from choral.disclosure import reduced_problem
 from choral.errors import ProblemError
 from choral.planner import plan
 from choral.problem.form import form_of
+from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.fit import MIN_COUNT, Posed, pose_table
 from choral.release.table import Source
 from choral.theory.bounds import best_group, bounds_of
@@ -85,7 +86,7 @@ def outlook(question: Question, source: Source) -> dict[str, Any]:
         "information": problem.information_of_states,
         "target_values": len(problem.target.values),
         "reveal": problem.target.name,
-        "protect": [group.name for group in problem.groups],
+        "protect": [spoken(group.columns, bins_of(recipe)) for group in problem.groups],
         "use": list(recipe.use),
         "alphabets": {
             column.name: [str(value) for value in column.values] for column in recipe.columns if column.edges
@@ -112,6 +113,8 @@ def _advice(posed: Posed) -> list[str]:
         words.append(
             f"{sum(recipe.merged)} combinations of values occur less than {recipe.min_count} times and are treated alike."
         )
+    if limit := inside_bins(binned_and_protected(recipe)):
+        words.append(limit)
     overlap = set(recipe.reveal) & set(recipe.use)
     if overlap:
         words.append(

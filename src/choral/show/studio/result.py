@@ -18,6 +18,7 @@ from typing import Any
 from choral.describe.joint import Joint
 from choral.disclosure import Disclosure, write_whole
 from choral.problem.kernel import Variable
+from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.card import card_of
 from choral.release.file import Release
 from choral.show.plots.posteriors import largest_move, laws_of
@@ -40,7 +41,7 @@ def view_of(release: Release, question: dict[str, Any], table: dict[str, Any]) -
         "question": question,
         "table": table,
         "reveal": found.problem.target.name,
-        "protect": [group.name for group in found.problem.groups],
+        "protect": [spoken(group.columns, bins_of(recipe)) for group in found.problem.groups],
         "use": list(recipe.use),
         "information": found.information,
         "upper_bound": found.upper_bound,
@@ -49,7 +50,7 @@ def view_of(release: Release, question: dict[str, Any], table: dict[str, Any]) -
         "entropy": bounds.entropy,
         "everything": bounds.information,
         "simple_bound": bounds.upper_bound,
-        "leakage": found.leakage,
+        "leakage": leakage_in_words(release),
         "private": not found.problem.budgets,
         "codes": found.codes,
         "states": len(found.states),
@@ -59,14 +60,22 @@ def view_of(release: Release, question: dict[str, Any], table: dict[str, Any]) -
         "digest": release.digest,
         "guarantee": card["guarantee"],
         "limits": card["limits"],
-        "summary": summary(found),
+        "summary": summary(release),
         "subjects": [subject(found, v, "target") for v in [found.problem.target] if playable(v)]
         + [subject(found, v, "protected") for v in found.problem.groups if playable(v)],
     }
 
 
-def summary(found: Disclosure) -> list[str]:
+def leakage_in_words(release: Release) -> dict[str, float]:
+    """I(Z;Y) of every protected group; where a column is binned its name says so."""
+    found, bins = release.disclosure, bins_of(release.recipe)
+    return {spoken(group.columns, bins): found.leakage[group.name] for group in found.problem.groups}
+
+
+def summary(release: Release) -> list[str]:
     """What was found, in sentences."""
+    found = release.disclosure
+    told = leakage_in_words(release)
     everything = found.problem.information_of_states
     share = (
         f", {100 * found.information / everything:.3g} % of what the columns that it looks at tell"
@@ -76,16 +85,17 @@ def summary(found: Disclosure) -> list[str]:
     best = found.gap <= 1e-9 * max(1.0, found.information)
     close = "No private code tells more." if best else f"No private code tells more than {found.upper_bound:.6f} bits."
     if found.problem.budgets:
-        kept = "; ".join(f"at most {bits:.6f} bits about {name}" for name, bits in found.leakage.items())
+        kept = "; ".join(f"at most {bits:.6f} bits about {name}" for name, bits in told.items())
         private = f"It leaks {kept}."
     else:
-        names = [group.name for group in found.problem.groups]
+        names = list(told)
         listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         private = f"It is exactly independent of {listed}: the probabilities are the same whatever code is seen."
     return [
         f"The code tells {found.information:.6f} bits about {found.problem.target.name}{share}.",
         close,
         private,
+        *([limit] if (limit := inside_bins(binned_and_protected(release.recipe))) else []),
         "Everything was recomputed by the stand-alone verifier before it was saved.",
     ]
 

@@ -1,0 +1,171 @@
+"""`choral fit`, `bounds` and `plan` as a newcomer meets them: mistakes leave nothing behind, and messages say what to do."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from typer.testing import CliRunner
+
+from choral.errors import ChoralError, ProblemError
+from choral.release.file import Release
+from choral.release.fit import fit
+from choral.release.ledger import open_ledger
+from choral.show.cli import app
+
+ASKED = ("--reveal", "W", "--protect", "sex", "--use", "sex,region")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    draw = random.Random(4)
+    for name in ("table", "other"):
+        lines = ["person,W,age,sex,region"]
+        for person in range(120):
+            age, sex, region = draw.randrange(20, 80), draw.choice("fm"), draw.choice("ns")
+            lines.append(f"{person},{int((sex == 'f') ^ (region == 'n'))},{age},{sex},{region}")
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+
+
+def written(folder):
+    return sorted(path.name for path in folder.iterdir() if path.suffix != ".csv")
+
+
+def fitted(folder, *more, table="table.csv", release="r.choral", card="card.json"):
+    return run("fit", folder / table, *ASKED, "-o", folder / release, "--card", folder / card, *more)
+
+
+def cards(folder):
+    with open_ledger(folder / "choral.ledger") as book:
+        return book._sql.execute("SELECT count(*) FROM card").fetchone()[0]
+
+
+# ---- all or nothing ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mistake", [("--precision", "0"), ("--precision", "13"), ("--after-key", "key.json")])
+def test_a_mistyped_option_leaves_nothing_behind_and_is_found_before_solving(folder, mistake, monkeypatch):
+    monkeypatch.setattr("choral.release.fit.fit", lambda *_, **__: pytest.fail("it was solved"))
+    with pytest.raises(ProblemError):
+        fitted(folder, *mistake)
+    assert written(folder) == []
+
+
+def test_a_release_that_cannot_be_written_is_not_in_the_ledger(folder, monkeypatch):
+    save = Release.save
+
+    def full(self, path, key_path=None, *, force=False):
+        save(self, path, key_path, force=force)
+        raise ChoralError("The disk is full.", "Make room.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Release, "save", full)
+        with pytest.raises(ChoralError, match="disk is full"):
+            fitted(folder, "--key", folder / "key.json")
+    assert written(folder) == ["choral.ledger"]
+    assert cards(folder) == 0
+    assert fitted(folder, table="other.csv").exit_code == 0
+    assert cards(folder) == 1
+
+
+def test_a_card_that_the_ledger_refuses_leaves_no_release(folder):
+    assert fitted(folder).exit_code == 0
+    with pytest.raises(ChoralError, match="already public"):
+        fitted(folder, table="other.csv", release="second.choral", card="second.json")
+    assert written(folder) == ["card.json", "choral.ledger", "r.choral"]
+
+
+# ---- bins ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_lone_number_is_quantiles_and_the_fit_says_how_to_write_an_edge(folder):
+    shown = run("fit", folder / "table.csv", "--reveal", "W", "--bins", "age=3", "--use", "age,sex", "-o", folder / "r")
+    assert "age=3 asks for 3 bins of about as many records each; an edge at 3 is written age=3,)" in shown.output
+    edge = run(
+        "fit", folder / "table.csv", "--reveal", "W", "--bins", "age=40,", "--use", "age,sex", "-o", folder / "s"
+    )
+    assert "bins         age: < 40, ≥ 40 (edges as declared)" in edge.output
+    for command in ("fit", "bounds", "plan"):
+        assert "age=40, (one edge" in " ".join(run(command, "--help").output.split())
+
+
+def test_bins_and_further_tables_in_python_are_read_as_they_are_meant(folder):
+    asked = {"reveal": "W", "protect": ["sex"], "use": ["sex", "age"]}
+    as_text = fit(folder / "table.csv", **asked, bins="age=50,").recipe
+    assert as_text.column("age").edges == (50.0,)
+    assert fit(folder / "table.csv", **asked, bins={"age": [50]}, also=str(folder / "table.csv")).recipe.use
+    assert fit(folder / "table.csv", **asked, bins={"age": [50]}, also=folder / "table.csv").recipe.use
+    for bins in (3, ["age=3"], 2.5):
+        with pytest.raises(ProblemError, match="of which columns"):
+            fit(folder / "table.csv", **asked, bins=bins)
+
+
+@pytest.mark.parametrize(("word", "row"), [("old", 1), ("NA", 100)])
+def test_one_bad_cell_is_named_with_its_row(folder, word, row):
+    lines = (folder / "table.csv").read_text().splitlines()
+    cells = lines[row].split(",")
+    lines[row] = ",".join([*cells[:2], word, *cells[3:]])
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ProblemError) as caught:
+        fit(folder / "table.csv", "W", ["sex"], ["sex", "age"], bins={"age": 3})
+    assert f"1 value is no number, the first in row {row}: '{word}'" in caught.value.what
+    assert "empty cell" in caught.value.remedy
+    with pytest.raises(ProblemError, match="Bins are for numeric columns"):
+        fit(folder / "table.csv", "W", ["sex"], ["sex", "region"], bins={"sex": 3})
+
+
+# ---- words ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_column_that_identifies_records_is_left_out_by_naming_the_others(folder):
+    with pytest.raises(ProblemError) as caught:
+        run("fit", folder / "table.csv", "--reveal", "W", "--protect", "sex", "-o", folder / "r.choral")
+    assert "'person' has as many values as there are rows" in caught.value.what
+    assert "leave it out: --use age,sex,region." in caught.value.remedy
+
+
+def test_bounds_begins_in_plain_words(folder):
+    first = run("bounds", folder / "table.csv", *ASKED).output.splitlines()[0]
+    assert first.startswith("At most ")
+    assert " bits about W can be told, of " in first
+    shut = run("bounds", folder / "table.csv", "--reveal", "W", "--use", "sex", "--protect", "sex").output.splitlines()[
+        0
+    ]
+    assert shut == "Nothing about W can be told: what is protected determines all that could be said."
+
+
+def test_a_fit_that_tells_nothing_says_so(folder):
+    asked = ("--reveal", "W", "--use", "sex", "--protect", "sex")
+    assert "remark       nothing is told" in run("fit", folder / "table.csv", *asked, "-o", folder / "r").output
+    assert "nothing is told" not in fitted(folder).output
+
+
+def test_a_card_whose_codes_round_to_zero_is_remarked_upon(folder):
+    assert "probability 0" not in fitted(folder).output
+    draw = random.Random(1)
+    lines = ["W,sex,region"] + [f"{draw.randrange(2)},{draw.choice('fm')},{draw.randrange(12)}" for _ in range(900)]
+    (folder / "wide.csv").write_text("\n".join(lines) + "\n")
+    shown = fitted(folder, "--precision", "1", "--ledger", folder / "l", table="wide.csv", release="w", card="w.json")
+    assert "codes are so rare that the card says probability 0" in shown.output
+
+
+@pytest.mark.parametrize("command", ["fit", "bounds", "audit", "disclose", "report", "studio", "reproduce", "curve"])
+def test_every_example_is_on_a_line_of_its_own(command):
+    lines = [line.strip() for line in run(command, "--help").output.splitlines()]
+    shown = [line for line in lines if line.startswith(f"choral {command}")]
+    assert len(shown) >= 2
+    assert not any(" choral " in line for line in shown)
+    if command == "fit":
+        assert all(any(option in line for line in shown) for option in ("--after", "--leakage", "--ratio"))
+
+
+def test_one_of_a_kind_is_said_in_the_singular(folder):
+    asked = ("--reveal", "W", "--use", "sex", "--protect", "sex", "--min-count", "1")
+    shown = run("fit", folder / "table.csv", *asked, "--also", folder / "other.csv", "-o", folder / "r").output
+    assert "under 1 more law too" in shown
+    assert "less than 1 time (" in shown
