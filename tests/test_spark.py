@@ -87,6 +87,7 @@ def document(release, *, but=()):
     """All that a release says, apart from its salt, its digest (which covers the salt) and its key."""
     found = dict(release._document(with_key=False))
     assert found.pop("salt")
+    assert found.pop("key check")
     assert found.pop("digest")
     found["recipe"] = {k: v for k, v in found["recipe"].items() if k not in but}
     return found
