@@ -75,7 +75,7 @@ def main() -> int:
     for name, law in problems():
         problem = pose(law)
         form = form_of(problem)
-        fast, points = timed(lambda p=problem: enumeration.extreme_points(p), repeat=5)
+        fast, points = timed(lambda p=problem: enumeration.extreme_points(p), repeat=25)
         slow, truth = timed(lambda p=problem: reference.find_extreme_points(p))
         assert sorted(p.dense(problem.size) for p in points) == sorted(truth)
         ratio = slow / fast
