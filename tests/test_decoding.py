@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import choral as ch
-from choral.errors import LawError, TooLargeError
+from choral.errors import ChoralError, LawError, TooLargeError
 from choral.schemes.decoding import segments
 from choral.schemes.masked import arcs
 
@@ -199,3 +199,21 @@ def test_a_histogram_is_symmetric_in_the_samples():
     scheme = S.rotation(S.DeclaredLaw.bernoulli(F(3, 10), "a coin"), 7)
     found = [scheme.histogram_posterior(list(code)) for code in itertools.permutations([0, 3, 6])]
     assert all(one == found[0] for one in found)
+
+
+def test_what_is_no_list_or_function_is_said_so():
+    scheme = ch.schemes.Rotation(ch.schemes.DeclaredLaw.bernoulli(F(3, 10), "a coin"), b=3)
+    chain = ch.MarkovChain.of([[0.75, 0.25], [0.5, 0.5]])
+    for call in (
+        lambda: scheme.histogram_posterior(None),
+        lambda: scheme.sum_posterior(5, int),
+        lambda: scheme.sum_in_floats("012", int),
+        lambda: scheme.sum_posterior([0, 1], None),
+        lambda: ch.self_disclosure_curve(4, 0.3),
+        lambda: ch.self_disclosure_curve(4, "0.3"),
+        lambda: ch.entropy_rate_curve(chain, 3),
+        lambda: ch.windows(5, 2),
+    ):
+        with pytest.raises(ChoralError) as caught:
+            call()
+        assert caught.value.remedy

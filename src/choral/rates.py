@@ -78,6 +78,8 @@ def entropy_rate_curve(chain: MarkovChain, ns: Iterable[int], k: int = 1) -> lis
         raise ProblemError(f"A {type(chain).__name__} is no chain.", "Give MarkovChain.of(rows) or MarkovChain.iid(p).")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ProblemError(f"k = {k!r}.", "Give a whole number of at least 1.")
+    if not isinstance(ns, Iterable):
+        raise ProblemError(f"ns is {ns!r}.", "Give a list of numbers of samples.")
     points = []
     for n in ns:
         if isinstance(n, bool) or not isinstance(n, int) or n <= k:

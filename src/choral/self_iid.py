@@ -72,6 +72,8 @@ def self_disclosure_curve(
         )
     if prove and n > PROVED_ON_REQUEST:
         raise TooLargeError(f"The optimum of {n} samples cannot be proved here.", "Leave out prove.")
+    if isinstance(qs, str) or not isinstance(qs, Iterable):
+        raise ProblemError(f"qs is {qs!r}.", "Give a list of probabilities, such as [0.3].")
     points = []
     for given in qs:
         q = exact(given, "q")

@@ -83,6 +83,8 @@ def windows(names: str | Sequence[str], k: int) -> list[tuple[str, ...]]:
     >>> windows(["X1", "X2", "X3"], 2)
     [('X1', 'X2'), ('X2', 'X3')]
     """
+    if not isinstance(names, str | Sequence):
+        raise ProblemError(f"names is {names!r}.", "Give a list of column names.")
     columns = split_names(names)
     if isinstance(k, bool) or not hasattr(k, "__index__") or not 1 <= k <= len(columns):
         raise ProblemError(f"Windows of k = {k!r} among {len(columns)} columns.", "Give 1 ≤ k ≤ the number of columns.")

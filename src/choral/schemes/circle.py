@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from choral.errors import ColumnError, LawError
+from choral.errors import ColumnError, LawError, ProblemError
 from choral.schemes.decoding import FloatLaw, sample_laws, sum_in_floats, sum_posterior
 from choral.schemes.draws import secret_numbers
 from choral.schemes.law import DeclaredLaw, Marginal, Whole, whole_number
@@ -124,9 +124,10 @@ class Rotation(MaskedScheme):
         >>> {counts: str(p) for counts, p in scheme.histogram_posterior([4, 4, 9]).items()}
         {(1, 2): '3/10', (2, 1): '3/10', (3, 0): '2/5'}
         """
-        base = len(code) + 1
+        marginals, cells = self._decoded(code)
+        base = len(cells) + 1
         digit = {value: base**i for i, value in enumerate(self.values)}
-        found = sum_posterior(*self._decoded(code), self.b, digit.__getitem__)
+        found = sum_posterior(marginals, cells, self.b, digit.__getitem__)
         return dict(sorted((_digits(v, base, len(digit)), p) for v, p in found.items()))
 
     @property
@@ -154,6 +155,8 @@ class Rotation(MaskedScheme):
         return sum_in_floats(*self._decoded(code), self.b, f)
 
     def _decoded(self, code: Any) -> tuple[tuple[Marginal, ...], list[int]]:
+        if isinstance(code, str | bytes) or not isinstance(code, Iterable):
+            raise ProblemError(f"The code is {code!r}.", "Give the published cells, one per sample.")
         listed = code.tolist() if isinstance(code, np.ndarray) else list(code)
         return self.law.sized(len(listed)), [self._code(y, i) for i, y in enumerate(listed)]
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from choral.describe.numbers import over_common_denominator
-from choral.errors import LawError, TooLargeError
+from choral.errors import LawError, ProblemError, TooLargeError
 from choral.schemes.law import Marginal
 
 MOST_TERMS = 2_000_000
@@ -125,6 +125,8 @@ class _Sums:
 
 
 def _sums(marginals: Sequence[Marginal], code: Sequence[int], b: int, f: Callable[[Any], int]) -> _Sums:
+    if not callable(f):
+        raise ProblemError(f"The statistic is {f!r}.", "Give a function from a value to a whole number.")
     number: dict[Marginal, int] = {}
     pairs = Counter((number.setdefault(m, len(number)), y) for m, y in zip(marginals, code, strict=True))
     circles = [segments(marginal, b) for marginal in number]
