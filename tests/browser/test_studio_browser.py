@@ -336,9 +336,13 @@ def test_names_and_values_are_text(visit, tmp_path):
     (tmp_path / "evil.csv").write_text(f'"{quoted}",b,c\n{rows}')
     page.set_input_files("#file", tmp_path / "evil.csv")
     page.wait_for_function("() => document.getElementById('columns')?.textContent.includes('onerror')")
-    page.check("tbody tr:nth-child(1) input[value=reveal]")
-    page.check("tbody tr:nth-child(2) input[value=protect]")
-    page.check("tbody tr:nth-child(3) input[value=use]")
+    for row, part in ((1, "reveal"), (2, "protect"), (3, "use")):
+        place = f"tbody tr:nth-child({row}) input[value={part}]"
+        page.click(place)  # the rows may be drawn anew while an answer arrives: click where the part is not yet chosen
+        page.wait_for_function(
+            "place => { const part = document.querySelector(place); if (!part.checked) part.click(); return part.checked; }",
+            arg=place,
+        )
     page.wait_for_function("() => document.getElementById('feasible')?.textContent.includes('onerror')")
     shown = page.evaluate("document.querySelectorAll('#which-result option').length")
     page.click("#start")
