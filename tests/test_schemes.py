@@ -17,7 +17,7 @@ from choral.errors import ColumnError, LawError, TooLargeError
 from choral.schemes import draws
 from choral.schemes.draws import ExactRows
 from choral.schemes.law import DeclaredLaw
-from choral.schemes.masked import arcs
+from choral.schemes.masked import MaskedScheme, arcs
 
 S = ch.schemes
 COIN = DeclaredLaw.bernoulli(F(3, 10), "an invented coin, tossed independently")
@@ -178,6 +178,107 @@ def test_random_subsets_are_private_and_fade():
         assert [sum(column) for column in zip(*found[0].codes, strict=True)] == [p for _, p in law.items()]
         means.append(sum(f.information for f in found) / 3 / n)
     assert means[0] > means[2] > means[3]
+
+
+def told_by(points, n, q):
+    """I(X;Y) when these points are taken out of the law in turn, from the joint law of (X, Y) written out."""
+    rest = {x: math.prod(q if a else 1 - q for a in x) for x in product((0, 1), repeat=n)}
+    prior, codes = dict(rest), []
+    for point in points:
+        often = min(rest[x] / t for x, t in point.items())
+        codes.append({x: often * t for x, t in point.items()})
+        for x, mass in codes[-1].items():
+            rest[x] -= mass
+    codes.append(rest)
+    return math.fsum(
+        float(m) * math.log2(m / (prior[x] * sum(code.values()))) for code in codes for x, m in code.items() if m
+    )
+
+
+def test_the_mean_of_random_subsets_is_that_over_all_groups():
+    """Three samples, one group: all 70 groups, each solved by Cramer's rule. False alarm: four standard errors, 6e-5."""
+    q, n = F(3, 10), 3
+
+    def det(rows):
+        return (
+            sum((-1) ** j * a * det([r[:j] + r[j + 1 :] for r in rows[1:]]) for j, a in enumerate(rows[0]))
+            if rows
+            else 1
+        )
+
+    every = []
+    for group in combinations(product((0, 1), repeat=n), n + 1):
+        rows = [[1] * (n + 1), *([x[i] for x in group] for i in range(n))]
+        right = [1, q, q, q]
+        whole = det(rows)
+        if not whole:
+            every.append(0.0)
+            continue
+        t = [det([[*r[:j], b, *r[j + 1 :]] for r, b in zip(rows, right, strict=True)]) / whole for j in range(n + 1)]
+        points = [{x: m for x, m in zip(group, t, strict=True) if m}] if min(t) >= 0 else []
+        every.append(told_by(points, n, q))
+    found = S.random_subsets_mean(COIN, n, tries=1, runs=2000, seed=5)
+    assert len(every) == 70
+    assert abs(found.value - sum(every) / 70) < 4 * found.standard_error
+    assert 0 < found.standard_error < 0.02
+
+
+def test_one_choice_of_groups_is_within_the_bound_for_every_choice():
+    for n, tries in ((3, 5), (5, 60), (6, 200)):
+        joint = ch.examples.bernoulli(F(3, 10), n)
+        found = S.random_subsets(joint, tries, seed=2)
+        *points, _ = sorted(sum(code) for code in found.codes)
+        assert all(p <= (n + 1) * F(7, 10) ** n for p in points)
+        assert found.information <= S.random_subsets_at_most(COIN, n, tries)
+
+
+def test_the_bound_on_random_subsets_is_the_largest_entropy_of_the_codes():
+    """K codes of equal mass, μ together, and the rest: H(Y), where μ = K·(n+1)·0.7ⁿ."""
+    for n, tries in ((30, 50), (40, 7), (60, 1)):
+        mass = float((n + 1) * F(7, 10) ** n)
+        codes = [mass] * tries + [1 - tries * mass]
+        expected = math.fsum(-p * math.log2(p) for p in codes)
+        assert S.random_subsets_at_most(COIN, n, tries) == pytest.approx(expected, rel=1e-9)
+    assert S.random_subsets_at_most(COIN, 4, 50) == pytest.approx(math.log2(51))
+    bounds = [S.random_subsets_at_most(COIN, n, 50) for n in (50, 100, 1000, 10_000)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert 0 < bounds[-1] < 1e-300
+
+
+def test_groups_of_samples_are_processed_jointly_as_tuples():
+    """Two dependent bits in each group, groups independent: each group is one sample, and protected whole."""
+    law = S.DeclaredLaw({(0, 0): F(1, 2), (0, 1): F(1, 10), (1, 0): F(1, 10), (1, 1): F(3, 10)}, "measured in pairs")
+    for scheme in (
+        S.rotation(law, 10),
+        S.blocks(law, 2),
+        S.uniformise(law),
+        S.coalition(law, 5, 2),
+        S.modular(law, 10, 2),
+    ):
+        J = scheme.joint(3)
+        assert leaks(J, [("X1",), ("X2",), ("X3",)]) == []
+        assert len(scheme.encode([(0, 1), (1, 1), (0, 0)])) == len(codes_of(J))
+
+
+@pytest.mark.parametrize(
+    ("marginals", "b", "n"),
+    [
+        ([F(1, 2)] * 2, 2, 4),
+        ([F(1, 2)] * 2, 6, 5),
+        ([F(1, 4), F(1, 4), F(1, 2)], 8, 4),
+        ([[F(1, 4), F(1, 4), F(1, 2)], [F(1, 2), F(1, 2)], [F(3, 8), F(3, 8), F(1, 4)]], 8, 3),
+        ([F(49, 100), F(21, 100), F(21, 100), F(9, 100)], 100, 2),
+    ],
+)
+def test_the_closed_form_of_whole_arcs(marginals, b, n):
+    """Against the same information by taking samples in one after another, and from the joint law where that is small."""
+    scheme = S.rotation(S.DeclaredLaw(marginals, "made up"), b)
+    assert scheme.information(n) == pytest.approx(MaskedScheme.information(scheme, n), abs=1e-12)
+    if b < 8:
+        J = scheme.joint(n)
+        assert scheme.information(n) == pytest.approx(
+            J.mutual_information([f"X{i + 1}" for i in range(n)], codes_of(J)), abs=1e-9
+        )
 
 
 # ---- information has a second derivation -----------------------------------------------------------------------------

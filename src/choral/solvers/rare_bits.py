@@ -2,20 +2,20 @@
 
 **The extreme points do not depend on q.** Let q < 1/n. A point t of S has Σ_x t_x |x| = nq < 1, so it has mass on x = 0. On a
 basis {0, x_1 … x_n} the equations Σ t_x x = (q, …, q) give the other masses, proportional to q. So t is 1 - qA at 0 and q·a_x
-elsewhere, with A = Σ a_x ≤ Σ a_x |x| = n, and a is an extreme point of {a ≥ 0 : Σ_x a_x x = (1, …, 1)}: the same for every such
-q. (These are the minimal balanced collections of game theory.) Up to six bits all their orbits are in `different_bases`;
+elsewhere, with A = Σ a_x ≤ Σ a_x |x| = n, and a is an extreme point of {a ≥ 0 : Σ_x a_x x = (1, …, 1)}: the same for every
+such q. (These are the minimal balanced collections of game theory.) Up to six bits all their orbits are in `different_bases`;
 above, those are taken in which a is 0 or 1, the partitions of the samples: a channel, but no proof.
 
-**What is disclosed** is of the order of q² log 1/q, below H(Xⁿ) by a factor q; and q may be far below the reach of floats. So
-entropies are known to `bits_for(q)` bits, and the simplex method works in fractions.
+**What is disclosed** is of the order of q² log 1/q, below H(Xⁿ) by a factor q; and q may be far below the reach of floats.
+So entropies are known to `bits_for(q)` bits, and the simplex method works in fractions.
 
-**A bound in closed form** (`rare_bound`). Given any code y, let t be the law of Xⁿ, a_x = t_x/q for x ≠ 0, and A = Σ a_x. Some
-x_i is 1 and P(X_i = 1 | y) = q, so a_x ≤ 1, and with η(u) = -u log u
+**A bound in closed form** (`rare_bound`). Given any code y, let t be the law of Xⁿ, a_x = t_x/q for x ≠ 0, and A = Σ a_x.
+Some x_i is 1 and P(X_i = 1 | y) = q, so a_x ≤ 1, and with η(u) = -u log u
 
     H(t) = η(1-qA) + qA log 1/q + q Σ η(a_x) ≥ φ(A) = η(1-qA) + qA log 1/q.
 
-Let w_j be the share Σ_{|x|=j} j a_x / n: they sum to 1, and A = Σ_j w_j n/j. φ is concave, so φ(A) ≥ Σ_j w_j φ(n/j) as long as
-n ≤ 1/q. On average over y, w_j is j p_j / nq, with p_j the probability of j ones. So H(Xⁿ|Y) ≥ Σ_j (j p_j / nq) φ(n/j). ∎
+Let w_j be the share Σ_{|x|=j} j a_x / n: they sum to 1, and A = Σ_j w_j n/j. φ is concave, so φ(A) ≥ Σ_j w_j φ(n/j) as long
+as n ≤ 1/q. On average over y, w_j is j p_j / nq, with p_j the probability of j ones. So H(Xⁿ|Y) ≥ Σ_j (j p_j / nq) φ(n/j). ∎
 """
 
 from __future__ import annotations
