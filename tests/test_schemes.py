@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections import Counter
 from fractions import Fraction as F
 from itertools import combinations, product
@@ -15,9 +16,9 @@ from scipy.stats import chi2
 import choral as ch
 from choral.errors import ColumnError, LawError, TooLargeError
 from choral.schemes import draws
-from choral.schemes.draws import ExactRows
+from choral.schemes.draws import ExactRows, LongArcs
 from choral.schemes.law import DeclaredLaw
-from choral.schemes.masked import MaskedScheme, arcs
+from choral.schemes.masked import MaskedScheme, arc_units, arc_weights, arcs
 
 S = ch.schemes
 COIN = DeclaredLaw.bernoulli(F(3, 10), "an invented coin, tossed independently")
@@ -462,6 +463,115 @@ def test_a_coalition_of_a_thousand(monkeypatch):
     assert all(
         channel[x][(int(y) - 5 - 5 * i - 5 * i * i) % 1009] for i, (x, y) in enumerate(zip(data, code, strict=True), 1)
     )
+
+
+def test_long_arcs_are_those_of_the_list():
+    """Every unit of every arc falls into the cell that owns it: as many into each as the list says, so draws are exact."""
+    for marginal in (*COIN.distinct, *UNEQUAL.distinct):
+        for b in (2, 5, 12):
+            units, (rows, _) = arc_units(marginal, b), arc_weights(marginal, b)
+            drawn = LongArcs(units, b)
+            for number, ((left, length, cell), row) in enumerate(zip(units, rows, strict=True)):
+                assert Counter((left + u) // cell for u in range(length)) == row
+                assert (int(drawn.last[number]) + 1) % (length or 1) == 0  # whole multiples of the length are accepted
+                assert int(drawn.last[number]) + length >= 2**64 - 1
+
+
+def test_long_arcs_draw_again_above_the_last_multiple(monkeypatch):
+    length = 3 << 60
+    drawn = LongArcs([(0, length, 1 << 60)], 3)
+    words = [
+        np.array([2**64 - 1, 5 << 60, length], dtype="<u8"),
+        np.array([length - 1], dtype="<u8"),
+    ]
+    monkeypatch.setattr(draws.os, "urandom", lambda count: words.pop(0).tobytes())
+    assert drawn.draw(np.zeros(3, dtype=np.int64)).tolist() == [2, 2, 0]
+    assert words == []
+
+
+def test_long_arcs_are_uniform_on_the_circle():
+    """A rotation of 4099 cells, in sixteen bins by their exact masses."""
+    scheme = S.rotation(COIN, 4099)
+    assert isinstance(scheme._rows, LongArcs)
+    for x, row in enumerate(arc_weights(COIN.marginal(0), 4099)[0]):
+        n = 200_000
+        seen = Counter((scheme._rows.draw(np.full(n, x, dtype=np.int64)) // 257).tolist())
+        expected = Counter()
+        for s, weight in row.items():
+            expected[s // 257] += n * weight / sum(row.values())
+        assert agrees(seen, expected)
+
+
+def test_what_a_cell_tells_without_listing_cells():
+    for law in (COIN, UNEQUAL, BITS):
+        for marginal in law.distinct:
+            for b in (2, 3, 7, 10, 77):
+                scheme = S.rotation(DeclaredLaw([marginal.p], "made up"), b)
+                rows = arcs(marginal, b)
+                listed = [
+                    float(p) * math.log2(q / p) for row, q in zip(rows, marginal.p, strict=True) for p in row.values()
+                ]
+                assert scheme.of_one() == pytest.approx(math.log2(b) - math.fsum(listed), abs=1e-12)
+
+
+def test_a_coalition_of_millions_in_a_few_bytes_each(monkeypatch):
+    """b above 10⁷, as ten million samples need; what is held beyond the data and the codes does not grow with n."""
+    scheme = S.coalition(COIN, 10_000_019, 2)
+    data = np.zeros(10**6, dtype=np.uint8)
+    data[::3] = 1
+    monkeypatch.setattr(draws.secrets, "randbelow", lambda total: 5)
+    scheme.encode(data[:10])
+    tracemalloc.start()
+    code = scheme.encode(data)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert code.dtype == np.uint32
+    assert peak < 4 * len(data) + (16 << 20)
+    place = np.arange(1, len(data) + 1)
+    cells = (code.astype(np.int64) - 5 - 5 * place) % scheme.b
+    edge = 7 * scheme.b // 10
+    assert ((cells <= edge) | (data == 1)).all()
+    assert ((cells >= edge) | (data == 0)).all()
+    low, high = scheme.bracket(10**7)
+    assert high - low == pytest.approx(2 * math.log2(scheme.b))
+
+
+def test_a_coalition_stream_has_one_set_of_secrets(monkeypatch):
+    scheme = S.coalition(COIN, 101, 2)
+    data = [int(i % 3 == 0) for i in range(100)]
+    monkeypatch.setattr(draws.secrets, "randbelow", lambda total: 7)
+    code = np.concatenate(list(scheme.stream([data[:1], data[1:60], [], data[60:]])))
+    channel = scheme.cell_channel()
+    assert all(channel[x][(int(y) - 7 - 7 * i) % 101] for i, (x, y) in enumerate(zip(data, code, strict=True), 1))
+    with pytest.raises(LawError, match="not above n"):
+        list(scheme.stream([data, [0]]))
+    with pytest.raises(LawError, match="k = 2"):
+        list(scheme.stream([[1]]))
+
+
+def test_a_joint_law_is_declared_only_if_its_columns_are_independent():
+    law = DeclaredLaw(UNEQUAL.joint(), "the same")
+    assert [dict(zip(m.values, m.p, strict=True)) for m in law.marginals] == [
+        dict(zip(m.values, m.p, strict=True)) for m in UNEQUAL.marginals
+    ]
+    chain = ch.examples.markov([[F(3, 4), F(1, 4)], [F(1, 2), F(1, 2)]], 2)
+    with pytest.raises(LawError, match=r"not independent: P\(X1 = 0, X2 = 0\) is 1/2, and the product .* 4/9"):
+        DeclaredLaw(chain, "a chain")
+    parity = ch.Joint.from_counts({(a, b, a ^ b): 1 for a in (0, 1) for b in (0, 1)}, ["X1", "X2", "X3"])
+    with pytest.raises(LawError, match="not independent"):  # in pairs they are
+        DeclaredLaw(parity, "a parity")
+
+
+def test_random_subsets_encode():
+    """The codes of one dataset over and over, against the channel."""
+    joint = ch.examples.bernoulli(F(3, 10), 3)
+    found = S.random_subsets(joint, 60, 1)
+    s = found.states.index((0, 1, 0))
+    n = 3000
+    expected = {y: n * code[s] / joint.probability(X1=0, X2=1, X3=0) for y, code in enumerate(found.codes)}
+    assert agrees(Counter(found.encode((0, 1, 0)) for _ in range(n)), {y: float(e) for y, e in expected.items()})
+    with pytest.raises(ColumnError, match="cannot occur"):
+        found.encode((0, 2, 0))
 
 
 # ---- decoding and attack -----------------------------------------------------------------------------------------------

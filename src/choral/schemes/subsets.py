@@ -16,18 +16,21 @@ For samples that are not constant p_max falls exponentially in their number, and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import flint
+import numpy as np
 
 from choral.describe.balls import ball_of, entropy_ball, float_above
 from choral.describe.joint import Joint
+from choral.errors import ColumnError
 from choral.problem.form import incidence
 from choral.problem.pose import pose_self
+from choral.schemes.draws import ExactRows
 from choral.schemes.law import DeclaredLaw, Marginal, declared, whole_number
 from choral.schemes.masked import Estimate
 from choral.solvers.reference import solve, target_entropy
@@ -42,8 +45,17 @@ class RandomSubsets:
 
     tried: int
     points: int
+    states: tuple[tuple[Any, ...], ...]
     codes: tuple[tuple[Fraction, ...], ...]
     information: float
+
+    def encode(self, data: Sequence[Any]) -> int:
+        """The code of one dataset, drawn exactly."""
+        state = tuple(data)
+        if state not in self.states:
+            raise ColumnError(f"{state!r} cannot occur under the law.", "Give one value per sample, in its order.")
+        s = self.states.index(state)
+        return int(ExactRows([{y: code[s] for y, code in enumerate(self.codes)}]).draw(np.zeros(1, dtype=np.int64))[0])
 
 
 def random_subsets(joint: Joint, tries: int, seed: int) -> RandomSubsets:
@@ -76,7 +88,8 @@ def random_subsets(joint: Joint, tries: int, seed: int) -> RandomSubsets:
     if any(rest):
         codes.append(tuple(rest))
     open_ = math.fsum(float(sum(code)) * target_entropy(problem, [c / sum(code) for c in code]) for code in codes)
-    return RandomSubsets(tries, len(points), tuple(codes), max(0.0, problem.entropy_of_target - open_))
+    told = max(0.0, problem.entropy_of_target - open_)
+    return RandomSubsets(tries, len(points), tuple(problem.states), tuple(codes), told)
 
 
 def random_subsets_mean(law: DeclaredLaw, n: int, tries: int, runs: int, seed: int) -> Estimate:
