@@ -20,7 +20,7 @@ from choral.problem.pose import pose_self
 from choral.rates import entropy_rate_curve
 from choral.self_iid import bernoulli_types, self_disclosure_curve, self_point
 from choral.solvers.exchangeable_bits import ExchangeableBits
-from choral.solvers.rare_bits import rare_bound, rare_orbits, solve_rare
+from choral.solvers.rare_bits import _collections, _listed, rare_bound, rare_orbits, solve_rare
 from choral.solvers.self_orbits import solve_on_types
 
 TINY = (F(1, 10**7), F(1e-12), F(1, 10**40), F(1e-300), F(5e-324))
@@ -299,6 +299,16 @@ def test_the_number_of_extreme_points_is_that_of_minimal_balanced_collections():
             for move in itertools.permutations(range(n))
         }
         assert len(images) in (known, known + 1)
+
+
+def test_all_collections_are_listed_at_one_q():
+    """What seven samples use on request, on five: the same extreme points as in the list for all q."""
+
+    def kinds(collections):
+        return {tuple(sorted((x.bit_count(), a) for x, a in one.items())) for one in collections}
+
+    for n in (4, 5):
+        assert kinds(_listed(n)) == kinds(_collections(n, every=False))
 
 
 def test_more_samples_have_a_bound_that_means_something():

@@ -24,9 +24,9 @@ import flint
 from choral.describe.balls import ball_of, entropy_ball, exact_lower, exact_upper, float_above, float_below
 from choral.describe.numbers import exact
 from choral.errors import LawError, ProblemError, TooLargeError
-from choral.solvers.exchangeable_bits import MOST, best_on_types
+from choral.solvers.exchangeable_bits import MOST, best_on_types, proved_on_types
 from choral.solvers.rare_bits import bits_for, rare_bound
-from choral.solvers.self_orbits import PROVED, OnTypes, proof_by_all_bases
+from choral.solvers.self_orbits import PROVED, OnTypes
 
 PROVED_ON_REQUEST = 7
 SAME = Fraction(1, 10**12)
@@ -109,9 +109,7 @@ def self_disclosure_curve(
 def self_point(n: int, q: Fraction, *, prove: bool = False) -> SelfPoint:
     """One point of the curve."""
     rare, types = min(q, 1 - q), bernoulli_types(n, q)
-    answer = best_on_types(n, q, types)
-    if prove and not answer.proved:
-        answer = proof_by_all_bases(answer, q)
+    answer = proved_on_types(n, q, types) if prove else best_on_types(n, q, types)
     with flint.ctx.workprec(bits_for(rare)):
         low = max(Fraction(0), exact_lower(_achieved(answer, q)))
         bounds = {"pr:upper_bound": exact_upper((n - 1) * _h(q))}

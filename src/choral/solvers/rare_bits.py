@@ -24,9 +24,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import flint
+import numpy as np
 
 from choral.describe.balls import ball_of, entropy_ball, exact_lower, exact_upper
-from choral.solvers.cube_bases import different_bases
+from choral.solvers.cube_bases import Bases, all_bases, different_bases, one_of_each_kind
 from choral.solvers.mixture import best_exact_weights
 from choral.solvers.self_orbits import PROVED, OnTypes, Orbit
 
@@ -42,23 +43,39 @@ def bits_for(q: Fraction) -> int:
     return BITS + 2 * (q.denominator // q.numerator).bit_length()
 
 
-def rare_orbits(n: int, q: Fraction) -> tuple[Orbit, ...]:
-    """An extreme point of every orbit at q < 1/n; above `PROVED` bits, those that are partitions of the samples.
+def rare_orbits(n: int, q: Fraction, every: bool = False) -> tuple[Orbit, ...]:
+    """An extreme point of every orbit at q < 1/n; above `PROVED` bits, unless `every`, those that are partitions.
 
     >>> [len(rare_orbits(n, Fraction(1, 1000))) for n in (3, 4, 5, 7)]
     [4, 10, 45, 15]
     """
     return tuple(
-        Orbit({0: 1 - q * sum(a.values()), **{point: q * share for point, share in a.items()}}) for a in _collections(n)
+        Orbit({0: 1 - q * sum(a.values()), **{point: q * share for point, share in a.items()}})
+        for a in _collections(n, every)
     )
 
 
-def _collections(n: int) -> Iterator[dict[int, Fraction]]:
+def _collections(n: int, every: bool) -> Iterator[dict[int, Fraction]]:
     """The extreme points a of {a ≥ 0 : Σ a_x x = (1, …, 1)}, up to permutations."""
-    if n > PROVED:
+    if n <= PROVED:
+        yield from _of_bases(different_bases(n))
+    elif every:
+        yield from _listed(n)
+    else:
         yield from (_blocks(sizes) for sizes in _partitions(n, n))
-        return
-    bases = different_bases(n)
+
+
+def _listed(n: int) -> Iterator[dict[int, Fraction]]:
+    """The same from all bases at one q, since they are those at every q: minutes for seven bits."""
+    known: set[bytes] = set()
+    for batch in all_bases(n, float(RARE), float(RARE) / 2**10):
+        names, bases = one_of_each_kind(batch, n)
+        new = [k for k, name in enumerate(names) if name not in known]
+        known.update(names)
+        yield from _of_bases(bases.part(np.array(new, dtype=np.int64)))
+
+
+def _of_bases(bases: Bases) -> Iterator[dict[int, Fraction]]:
     parts = (bases.points.tolist(), bases.start.tolist(), bases.slope.tolist(), bases.det.tolist())
     for points, start, slope, det in zip(*parts, strict=True):
         if 0 in points and all(x == 0 or (s == 0 and r >= 0) for x, s, r in zip(points, start, slope, strict=True)):
@@ -81,8 +98,10 @@ def _blocks(sizes: Sequence[int]) -> dict[int, Fraction]:
     return a
 
 
-def solve_rare(n: int, q: Fraction, prior: Sequence[Fraction]) -> OnTypes:
+def solve_rare(n: int, q: Fraction, prior: Sequence[Fraction], every: bool = False) -> OnTypes:
     """The best mixture of orbits for n bits of mean q < 1/n, when `prior[j]` > 0 is the probability of j ones.
+
+    With `every`, of all orbits, and so proved, also for more than `PROVED` bits.
 
     >>> q = Fraction(1, 10**40)
     >>> answer = solve_rare(2, q, [(1 - q) ** 2, 2 * q * (1 - q), q**2])
@@ -90,7 +109,7 @@ def solve_rare(n: int, q: Fraction, prior: Sequence[Fraction]) -> OnTypes:
     ...     (((0, 1 - q), (2, q)), q), (((0, 1 - 2 * q), (1, q), (1, q)), 1 - q)]
     True
     """
-    orbits = rare_orbits(n, q)
+    orbits = rare_orbits(n, q, every)
     precision = bits_for(q)
     with flint.ctx.workprec(precision):
         entropies = [entropy_ball(orbit.masses.values()) for orbit in orbits]
@@ -101,7 +120,7 @@ def solve_rare(n: int, q: Fraction, prior: Sequence[Fraction]) -> OnTypes:
         slack = [h - _product(pi, orbit) for h, orbit in zip(entropies, orbits, strict=True)]
         least = min(exact_upper(x) for x in slack) + Fraction(SPARE, grid)
         tight = tuple(orbit for orbit, x in zip(orbits, slack, strict=True) if exact_lower(x) <= least)
-    return OnTypes(n, tuple((orbits[k], u) for k, u in mixture.weights.items()), pi, tight, n <= PROVED)
+    return OnTypes(n, tuple((orbits[k], u) for k, u in mixture.weights.items()), pi, tight, every or n <= PROVED)
 
 
 def _product(pi: Sequence[Fraction], orbit: Orbit) -> flint.arb:
