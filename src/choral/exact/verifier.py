@@ -1352,26 +1352,30 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
     by_group = [[] for _ in groups]
     for i, (g, z) in places:
         by_group[g].append((i, z))
+    contained = [g for g, seen in enumerate(to_groups) if isinstance(seen, Contained) and by_group[g]]
+    levels = Levels(
+        constants, [(to_groups[g].where, {z: [row[i] for row in nu] for i, z in by_group[g]}) for g in contained]
+    )
+    shared = [(seen, by_group[g]) for g, seen in enumerate(to_groups) if g not in contained]
     total = 0
     for state, weight in prior.items():
         law_of_w = [(number[w], x) for w, x in to_target[state].items()]
         pull = []
-        for seen, inside in zip(to_groups, by_group):
+        for seen, inside in shared:
             row = seen[state] if inside else {}
             pull += [(i, row[z]) for i, z in inside if z in row]
         least = None
-        for line, row, constant in zip(lines, nu, constants):
-            top = 0
+        for line, row, level in zip(lines, nu, levels.at(state)):
+            top = weight * level
             for k, x in law_of_w:
                 top += line[k] * x
             for i, x in pull:
                 top -= row[i] * x
             for i, further_row in beyond:
                 top += -row[i] * further_row.numerators[state] // further_row.divisor
-            value = top // weight + constant
-            if least is None or value < least:
-                least = value
-        total += least * weight // law.total
+            if least is None or top < least:
+                least = top
+        total += least // law.total
     bottom = interval(Fraction(total - len(prior), 1 << BITS))
     for g, price in enumerate(prices):
         if price:
@@ -1380,6 +1384,28 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
             bottom = add(bottom, interval(price * spare))
     need(bottom[0].is_finite(), claim, "its numbers are too large")
     return subtract(entropy_of_target(law, target), bottom)
+
+
+class Levels:
+    """For every line its constant less the multipliers of the values that a state contains.
+
+    States that follow each other have their first columns in common, mostly; so has the sum up to there.
+    """
+
+    def __init__(self, constants, groups):
+        self.groups, self.last, self.sums = groups, [None] * len(groups), [constants] + [None] * len(groups)
+
+    def at(self, state):
+        """One level per line."""
+        same = True
+        for k, (where, multipliers) in enumerate(self.groups):
+            z = tuple([state[i] for i in where])
+            if same and z == self.last[k]:
+                continue
+            same, self.last[k], before = False, z, self.sums[k]
+            pulls = multipliers.get(z)
+            self.sums[k + 1] = before if pulls is None else [a - b for a, b in zip(before, pulls)]
+        return self.sums[-1]
 
 
 def lines_of(proof, size):
