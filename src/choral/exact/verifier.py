@@ -166,7 +166,7 @@ def pieces(value):
             yield from pieces(value[key])
             lead = ","
         yield "}" if value else "{}"
-    elif is_list(value) and len(value) > BLOCK:
+    elif isinstance(value, Lazy) or (isinstance(value, list) and len(value) > BLOCK):
         lead = "["
         for start in range(0, len(value), BLOCK):
             block = [value[i] for i in range(start, min(start + BLOCK, len(value)))]

@@ -32,13 +32,13 @@ def with_at_most(problem: Problem, channel: Floats, most: int) -> Floats:
     if most == 1 or joined.size > LARGEST_PROGRAM or problem.budgets:
         return _channel(joined)
     _, M = constraints(problem)
-    best, value = joined, conditional_entropy(joined, posterior)
+    best, value = joined, _conditional_entropy(joined, posterior)
     for _ in range(ROUNDS):
         law = best @ posterior.T
         at = np.maximum(law / law.sum(axis=1, keepdims=True), SMALLEST_POSTERIOR)
         lines = -(posterior.T @ np.log2(at).T)
         found = InteriorPoint(tolerance=1e-10).solve(lines, prior, M).z.T
-        again = conditional_entropy(found, posterior)
+        again = _conditional_entropy(found, posterior)
         if again > value - 1e-12:
             break
         best, value = found, again
@@ -57,7 +57,7 @@ def _entropy(law: Floats) -> Floats:
     return np.asarray(full * np.log2(full) * (mass > 0) - (law * np.log2(safe)).sum(axis=-1), dtype=np.float64)
 
 
-def conditional_entropy(joint: Floats, posterior: Floats) -> float:
+def _conditional_entropy(joint: Floats, posterior: Floats) -> float:
     return float(_entropy(joint @ posterior.T).sum())
 
 
