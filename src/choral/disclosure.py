@@ -49,8 +49,11 @@ from choral.solvers.fewer_codes import with_at_most
 from choral.solvers.peeling import improved
 from choral.solvers.sandwich import MOST_VALUES, Sandwich
 from choral.solvers.transport import Transport
-from choral.theory.bounds import Bounds, bounds_of, group_bound
+from choral.theory.bounds import Bounds, best_group, bounds_of, group_bound
 from choral.version import __version__
+
+CLEARLY = 1e-9
+"""Bits by which pr:upper_bound, in floats, is above a bound that need not be compared with it exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -530,10 +533,12 @@ def with_best_bound(problem: Problem, solution: Solution) -> Solution:
     """The solution with pr:upper_bound in place of a bound that floats left worse than that."""
     if isinstance(solution.bound, GroupBound | DeterminedBound):
         return solution
-    simple = group_bound(problem)
-    if Fraction(stated_bound(problem, simple)) < Fraction(stated_bound(problem, solution.bound)):
-        return replace(solution, bound=simple)
-    return solution
+    position, about = best_group(problem)
+    proved = Fraction(stated_bound(problem, solution.bound))
+    if float(proved) < about - CLEARLY:
+        return solution
+    simple = GroupBound(position)
+    return replace(solution, bound=simple) if Fraction(stated_bound(problem, simple)) < proved else solution
 
 
 def certified(law: Law, problem: Problem, solution: Solution) -> Disclosure:

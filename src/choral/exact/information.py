@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 import flint
 
@@ -32,6 +33,7 @@ def stated_information(problem: Problem, channel: ExactChannel) -> str:
     return _decimal(exact_lower(_information(problem, channel)) + KNOWN, up=False)
 
 
+@lru_cache(maxsize=4)
 def stated_bound(problem: Problem, bound: Bound) -> str:
     """The upper bound on I_s in bits that the proof gives, rounded up to fifteen decimals."""
     return _decimal(exact_upper(_bound(problem, bound)) - KNOWN, up=True)

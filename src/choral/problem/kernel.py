@@ -165,12 +165,12 @@ class Problem:
         if not group.screened:
             raise ProblemError(f"'{group.name}' is not screened from the target.", "Use its columns among `use`.")
         cells = self.target.by_state(self.size)
-        sums: dict[tuple[int, int], Fraction] = {}
+        sums: dict[tuple[int, int], int | Fraction] = {}
         for s, z, g in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
             for v, w in cells[s]:
-                share = Fraction(w) if g == self.weights[s] else Fraction(w * g, self.weights[s])
-                sums[z, v] = sums.get((z, v), Fraction(0)) + share
-        return sums
+                share = w if g == self.weights[s] else Fraction(w * g, self.weights[s])
+                sums[z, v] = sums.get((z, v), 0) + share
+        return {key: Fraction(x) for key, x in sums.items()}
 
     def prior_of(self, s: int) -> Fraction:
         """The exact probability of a state."""

@@ -75,7 +75,7 @@ def _posterior(code: Mapping[int, Fraction]) -> list[tuple[int, Fraction]]:
     return [(s, -mass / total) for s, mass in code.items()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VertexBound:
     """Proof by extreme points: for any π, H(W|Y) ≥ π·p + min over extreme points t of [H(P_{W|X} t) - π·t].
 
@@ -91,7 +91,7 @@ class VertexBound:
     exchangeable: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DeterminedBound:
     """Proof that nothing can be told (Prop1): P(w | s) = Σ_i coefficients[w][i] · P(z_i | s) for every state.
 
@@ -102,7 +102,7 @@ class DeterminedBound:
     coefficients: tuple[tuple[Fraction, ...], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroupBound:
     """Proof by pr:upper_bound: I(W;Y) ≤ I(W;S) - I(W;Z) for the protected group at this position.
 
@@ -113,7 +113,7 @@ class GroupBound:
     group: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinesBound:
     """Proof by lines (docs/mathematics.md): for any ν, H(W|Y) ≥ Σ_s p_s min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))].
 
