@@ -21,7 +21,7 @@ from choral.errors import ProblemError
 from choral.problem.solution import floats_of
 from choral.release.advice import UNLIKELY, summary_of
 from choral.release.binned import binned_and_protected, bins_of
-from choral.release.composition import CompositionLeak, composition_leak
+from choral.release.composition import CompositionLeak, composition_leaks
 from choral.release.file import Release
 from choral.release.findings import listings
 from choral.release.leakage import Leakage, Published
@@ -328,9 +328,7 @@ def _findings(
         together=(*pairs, *triples),
         knowing=tuple(knowing),
         absence=() if absence is None else tuple(absence.leakage(group) for group in groups),
-        composition=()
-        if composed is None
-        else tuple(composition_leak(composed[0], group, composed[1]) for group in groups[:MOST_GROUPS]),
+        composition=() if composed is None else composition_leaks(composed[0], groups[:MOST_GROUPS], composed[1]),
         out_of_sample=tuple(bounds),
         output=output,
         bins=bins or {},

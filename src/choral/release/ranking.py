@@ -22,8 +22,8 @@ NEAR = 1e-8
 class Estimates:
     """I(columns; Y) in floats, to NEAR / 4.
 
-    p(z,y) is a sum of N non-negative floats, right but for a factor 1 ± g with g < 1.1·10⁻¹⁶·(N + 3); so are p(z) and p(y), up to
-    the size of the table in place of N. A sum of p log₂(p(z,y) / (p(z)p(y))) then errs by less than
+    p(z,y) is a sum of N non-negative floats, right but for a factor 1 ± g with g < 1.1·10⁻¹⁶·(N + 3); so are p(z) and
+    p(y), up to the size of the table in place of N. A sum of p log₂(p(z,y) / (p(z)p(y))) then errs by less than
     g·(6 + Σ p·|log₂ …|), and the last sum is below 3 + log₂ of the number of codes. With a million entries and a
     million codes that is less than 4·10⁻⁹ for a difference of two estimates.
     """
