@@ -158,7 +158,7 @@ class _Kinds:
         """The inverse of the covariance of the counts of codes."""
         per_row = np.array(self.per_row, dtype=float)
         spread = np.diag(per_row @ self.shares) - self.shares.T @ (per_row[:, None] * self.shares)
-        return np.linalg.pinv(spread, rcond=1e-12, hermitian=True)
+        return np.asarray(np.linalg.pinv(spread, rcond=1e-12, hermitian=True), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
