@@ -15,7 +15,7 @@ import choral as ch
 from choral.errors import ProblemError
 from choral.problem.solution import ExactChannel, row_of
 from choral.release import composition
-from choral.release.composition import composition_leak, leak_of_counts
+from choral.release.composition import composition_leaks, leak_of_counts
 from choral.release.leakage import Published
 
 FOUR = {(0, 0): 4, (0, 1): 1, (1, 0): 2, (1, 1): 3}
@@ -75,7 +75,7 @@ def test_the_example_of_ten_records():
                 if share * p:
                     joint[state[1], (y, t)] += F(n, 10) * share * p
     expected, certain = information(joint)
-    found = composition_leak(Published.of(d), ["X2"], 10)
+    [found] = composition_leaks(Published.of(d), [["X2"]], 10)
     assert expected == pytest.approx(0.026, abs=5e-4)
     assert found.method == "exact"
     assert found.bits == pytest.approx(expected, rel=1e-12)
@@ -125,7 +125,7 @@ def test_the_bound_holds_and_double_precision_agrees(table):
 
 def test_it_falls_like_one_over_the_number_of_records():
     published = Published.of(ch.self_disclose(ch.Joint.from_counts(FOUR, names=["X1", "X2"])))
-    hundred, thousand = (composition_leak(published, ["X2"], n) for n in (100, 1000))
+    hundred, thousand = (composition_leaks(published, [["X2"]], n)[0] for n in (100, 1000))
     assert (hundred.method, thousand.method) == ("exact", "double precision")
     assert hundred.bits / thousand.bits == pytest.approx(10, rel=0.05)
     assert hundred.certain > thousand.certain
@@ -136,9 +136,9 @@ def test_it_falls_like_one_over_the_number_of_records():
 def test_for_many_records_the_normal_approximation_takes_over_and_is_close(counts, names, times, monkeypatch):
     law = ch.Joint.from_counts(counts, names=names.split(","))
     published = Published.of(ch.self_disclose(law, codes=3))
-    known = composition_leak(published, ["X1"], law.total * times)
+    [known] = composition_leaks(published, [["X1"]], law.total * times)
     monkeypatch.setattr(composition, "FLOAT_WORK", 0)
-    near = composition_leak(published, ["X1"], law.total * times)
+    [near] = composition_leaks(published, [["X1"]], law.total * times)
     assert (known.method, near.method) == ("double precision", "normal approximation")
     assert near.bits == pytest.approx(known.bits, rel=0.1)
     assert near.certain is None
@@ -157,4 +157,4 @@ def test_a_table_that_is_not_private_is_told_so():
 def test_a_table_that_cannot_have_the_frequencies():
     published = Published.of(ch.self_disclose(ch.Joint.from_counts(FOUR, names=["X1", "X2"])))
     with pytest.raises(ProblemError, match="15 rows"):
-        composition_leak(published, ["X1"], 15)
+        composition_leaks(published, [["X1"]], 15)

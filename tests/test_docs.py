@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import random
 import re
+import shlex
+import signal
 import subprocess
 import sys
+import time
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 from urllib.parse import unquote, urlsplit
 
 import duckdb
+import httpx
 import pytest
 from docsite.build import build
 from docsite.reference import PAGES
@@ -23,8 +29,11 @@ import choral
 ROOT = Path(__file__).parents[1]
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NOT_HERE = re.compile("make |pip |choral studio|choral reproduce|.*--engine spark|export CHORAL_SPARK")
-"""Commands that have tests of their own, or set up what runs these."""
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SPARK = ROOT / "docs" / "spark.md"
+"""Its commands and its Python need a Spark: tests/test_spark.py runs them."""
+PATIENCE = 120
+"""Seconds that the studio may take to start, on a busy machine."""
 
 
 def sessions(path):
@@ -38,10 +47,10 @@ def sessions(path):
                 found[-1] = (found[-1][0] + "\n" + line[2:], [])
             else:
                 found[-1][1].append(line)
-    return [(command, "\n".join(lines)) for command, lines in found if not NOT_HERE.match(command)]
+    return [(command, "\n".join(lines)) for command, lines in found]
 
 
-WITH_COMMANDS = [path for path in TEXTS if sessions(path)]
+WITH_COMMANDS = [path for path in TEXTS if path != SPARK and sessions(path)]
 
 
 @pytest.fixture
@@ -76,7 +85,14 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
     }
     checker = doctest.OutputChecker()
     for command, shown in sessions(path):
-        run = ["bash", "-c", command]
+        words = shlex.split(command, comments=True)
+        if words == ["choral", "studio"]:
+            visit_the_studio(folder, environment)
+            continue
+        if words == ["make", "test"]:
+            assert "python -m pytest -n auto" in steps_of(words), "which is what runs this"
+            continue
+        run = ["bash", "-c", steps_of(words) if words[0] == "make" else command]
         done = subprocess.run(
             run, stdout=PIPE, stderr=STDOUT, check=False, cwd=folder, env=environment, encoding="utf-8"
         )
@@ -89,11 +105,52 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
             assert checker.check_output(shown, done.stdout, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), said
 
 
-def test_every_shell_block_is_run():
-    """A block without a language would be neither a doctest nor a session."""
+def steps_of(words):
+    """What make would do where the environment is set up, as it is here."""
+    run = ["make", "--dry-run", "--assume-old=.venv/ready", *words[1:]]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT)
+    return done.stdout.replace(".venv/bin/", "")
+
+
+def visit_the_studio(folder, environment):
+    """Start it as the page says, with a browser that only writes down what it is to open; ask for that page; stop it."""
+    browser = folder / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > "{folder}/asked" && mv "{folder}/asked" "{folder}/opened"\n')
+    browser.chmod(0o700)
+    opened = folder / "opened"
+    studio = subprocess.Popen(
+        ["choral", "studio"], stdout=PIPE, stderr=PIPE, cwd=folder, env={**environment, "BROWSER": f"{browser} %s"}
+    )
+    try:
+        for _ in range(10 * PATIENCE):
+            if opened.exists() or studio.poll() is not None:
+                break
+            time.sleep(0.1)
+        page = Path(unquote(urlsplit(opened.read_text().strip()).path)).read_text(encoding="utf-8")
+        [address] = set(re.findall(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+", unescape(page)))
+        answer = httpx.get(address)
+        assert answer.status_code == 200
+        assert "<title>choral studio</title>" in answer.text
+    finally:
+        studio.send_signal(signal.SIGINT)
+        out, err = studio.communicate(timeout=PATIENCE)
+    assert (studio.returncode, err) == (0, b"")
+    assert address.encode() in out
+
+
+def test_every_block_is_run():
+    """Python is a doctest and console a session; what else there is, is data. A block without a language would be neither."""
     for path in TEXTS:
-        languages = re.findall(r"^```(\w*)\n.*?^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-        assert set(languages) <= {"python", "console", "text", "json"}, path.name
+        for language, body in BLOCK.findall(path.read_text(encoding="utf-8")):
+            assert language in {"python", "console", "text", "json"}, path.name
+            if language == "python" and path != SPARK:
+                assert body.startswith(">>> "), body
+            if language == "console":
+                assert body.startswith("$ "), body
+            if language == "text":
+                assert not re.search(r"^(\$|>>>|import|from) ", body, re.MULTILINE), body
+            if language == "json":
+                json.loads(re.sub(r"…|\.\.\.", "", body))
 
 
 class Found(HTMLParser):

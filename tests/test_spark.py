@@ -8,10 +8,14 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
+import shlex
+import tomllib
 import uuid
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -522,3 +526,63 @@ def test_where_codes_may_go(tmp_path):
         with pytest.raises(ReleaseFileError):
             disclose._check_apart(tmp_path / target, tmp_path / book, table)
     disclose._check_apart(tmp_path / "o", tmp_path / "l", table)
+
+
+# ---- the page about it ----------------------------------------------------------------------------------------------
+
+
+def visits(seed, patients):
+    """A table like the one that the page speaks of."""
+    draws = np.random.default_rng(seed)
+    n = len(patients)
+    age, sex = draws.integers(20, 90, n), draws.integers(0, 2, n)
+    ill = draws.random(n) < np.where((age > 55) ^ (sex == 1), 0.7, 0.2)
+    return pa.table({"patient": patients, "outcome": ill, "age": age, "sex": np.array(["f", "m"])[sex]})
+
+
+@pytest.mark.spark
+def test_every_block_of_the_page_runs(running, tmp_path, monkeypatch):
+    """In order, as it stands there; but for the address of the master, which is the one that runs here."""
+    root = Path(__file__).parents[1]
+    blocks = re.findall(
+        r"^```(\w+)\n(.*?)^```", (root / "docs" / "spark.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert [language for language, _ in blocks] == ["console", "console", "python"]
+    monkeypatch.chdir(tmp_path)
+    write(visits(1, range(300)), tmp_path / "visits.parquet")
+    (tmp_path / "visits_in_parts").mkdir()
+    for part in range(2):
+        table = visits(2 + part, range(300 + 50 * part, 350 + 50 * part))
+        write(table, tmp_path / "visits_in_parts" / f"{part}.parquet")
+    lines = [
+        line.removeprefix("$ ") for language, body in blocks if language == "console" for line in body.splitlines()
+    ]
+    ran = []
+    for line in lines:
+        program, *arguments = shlex.split(line, comments=True)
+        if program == "choral":
+            done = CliRunner().invoke(app, arguments)
+            assert done.exit_code == 0, f"{line}\n{done.output}"
+            ran.append(arguments[0])
+        elif program == "export":
+            [(name, master)] = [one.split("=") for one in arguments]
+            assert (name, master.partition("://")[0]) == (session.MASTER, "spark")
+            monkeypatch.setenv(name, running.sparkContext.master)
+        else:
+            assert [program, arguments[0]] == ["pip", "install"]
+            [(name, wanted)] = re.findall(r"^(\w+)\[(.*)\]$", arguments[1])
+            project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+            assert name == project["name"]
+            assert set(wanted.split(",")) <= set(project["optional-dependencies"])
+    assert ran == ["fit", "disclose", "disclose"]
+    given = load_release("release.choral")
+    for source, found in (("visits.parquet", "codes.parquet"), ("visits_in_parts", "more.parquet")):
+        engine.disclose_table(given, source, tmp_path / f"here-{found}", tmp_path / f"{found}.ledger", "patient")
+        assert codes(tmp_path / found) == codes(tmp_path / f"here-{found}")
+
+    monkeypatch.chdir(tmp_path / "visits_in_parts")
+    here = {"frame": running.read.parquet(str(tmp_path / "visits.parquet"))}
+    exec(blocks[-1][1], here)
+    disclosed = codes(tmp_path / "visits_in_parts" / "codes.parquet")
+    assert sorted(disclosed) == list(range(300))
+    assert here["release"].recipe.protect == given.recipe.protect

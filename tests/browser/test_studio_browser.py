@@ -337,12 +337,7 @@ def test_names_and_values_are_text(visit, tmp_path):
     page.set_input_files("#file", tmp_path / "evil.csv")
     page.wait_for_function("() => document.getElementById('columns')?.textContent.includes('onerror')")
     for row, part in ((1, "reveal"), (2, "protect"), (3, "use")):
-        place = f"tbody tr:nth-child({row}) input[value={part}]"
-        page.click(place)  # the rows may be drawn anew while an answer arrives: click where the part is not yet chosen
-        page.wait_for_function(
-            "place => { const part = document.querySelector(place); if (!part.checked) part.click(); return part.checked; }",
-            arg=place,
-        )
+        page.check(f"tbody tr:nth-child({row}) input[value={part}]")
     page.wait_for_function("() => document.getElementById('feasible')?.textContent.includes('onerror')")
     shown = page.evaluate("document.querySelectorAll('#which-result option').length")
     page.click("#start")
@@ -350,6 +345,149 @@ def test_names_and_values_are_text(visit, tmp_path):
     page.wait_for_function("() => document.getElementById('view').textContent.includes('onerror')")
     done(page)
     assert page.evaluate("document.querySelectorAll('main script, main img[src=x]').length") == 0
+
+
+class Held:
+    """Answers to some requests, kept back until the test lets them go; each is the answer of the moment it was asked for."""
+
+    def __init__(self, page, pattern):
+        self.page, self.pattern, self.kept, self.holding = page, pattern, [], True
+        page.route(
+            pattern, lambda route: self.kept.append((route, route.fetch())) if self.holding else route.fallback()
+        )
+
+    def wait_for(self, count):
+        for _ in range(PATIENCE // 50):
+            if len(self.kept) >= count:
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"{len(self.kept)} of {count} requests to {self.pattern}")
+
+    def let_go(self, newest_first):
+        """All that is kept back, and nothing is kept back any more."""
+        self.holding = False
+        for route, answer in reversed(self.kept) if newest_first else self.kept:
+            with self.page.expect_response(self.pattern):
+                route.fulfill(response=answer)
+        self.page.wait_for_timeout(200)
+
+
+ROLE = "tr[data-column={}] input[value={}]"
+
+
+@pytest.mark.parametrize("newest_first", [False, True], ids=["in order", "newest first"])
+def test_no_choice_is_lost_when_answers_come_late(visit, studio, tmp_path, newest_first):
+    """The page's first question, where things are, is answered after a table was opened and all was chosen in it."""
+    (tmp_path / "late.csv").write_text(
+        "w,a,b,n\n" + "".join(f"{(i + i // 2) % 2},{i % 2},{i // 2 % 2},{i % 21}\n" for i in range(420))
+    )
+    page, _ = visit(address="about:blank")
+    where, outlooks = Held(page, "**/api/state"), Held(page, "**/api/outlook")
+    page.goto(studio.url)
+    where.wait_for(1)
+    page.set_input_files("#file", tmp_path / "late.csv")
+    page.wait_for_selector("tr[data-column=n]")
+    where.wait_for(2)
+    for column, part in (("w", "reveal"), ("a", "protect"), ("b", "protect")):
+        page.check(ROLE.format(column, part))
+    outlooks.wait_for(1)
+    page.check(ROLE.format("n", "use"))
+    page.fill("[data-bins=n]", "w7")
+    page.fill("#min-count", "3")
+    page.select_option("#missing", "drop")
+    page.check("#look")
+    page.click("#together summary")
+    page.check("#together input[value=a]")
+    page.check("#together input[value=n]")
+    page.click("#together button")
+    outlooks.wait_for(2)
+    page.check("#together input[value=b]")
+    page.focus("[data-bins=n]")
+    page.evaluate(
+        "document.querySelectorAll('#choices input, #choices select').forEach((one) => { one.untouched = true; })"
+    )
+    where.let_go(newest_first)
+    outlooks.let_go(newest_first)
+    for column, part in (("w", "reveal"), ("a", "protect"), ("b", "protect"), ("n", "use")):
+        assert page.is_checked(ROLE.format(column, part)), column
+    assert [page.input_value(one) for one in ("[data-bins=n]", "#min-count", "#missing")] == ["w7", "3", "drop"]
+    assert page.is_checked("#look")
+    assert page.eval_on_selector_all("#together input:checked", "all => all.map((one) => one.value)") == ["a", "b", "n"]
+    assert page.text_content("#groups") == "a + n ✕"
+    controls = page.eval_on_selector_all("#choices input, #choices select", "all => all.map((one) => one.untouched)")
+    assert set(controls) == {True}, "no control was replaced"
+    assert page.evaluate("document.activeElement.dataset.bins") == "n"
+    page.wait_for_function("() => document.getElementById('outlook').textContent.includes('bins of n')")
+    page.click("[data-example=paper]")
+    page.wait_for_selector("tr[data-column=X1]")
+    page.locator("#which option").filter(has_text="late.csv").last.wait_for(state="attached")
+    page.select_option("#which", label=page.locator("#which option").filter(has_text="late.csv").last.text_content())
+    assert page.is_checked(ROLE.format("b", "protect")), "a table that is opened anew has what was chosen in it"
+    assert page.input_value("[data-bins=n]") == "w7"
+    assert page.text_content("#groups") == "a + n ✕"
+
+
+def test_the_table_that_was_asked_for_last_is_shown(visit):
+    page, _ = visit()
+    late = Held(page, "**/api/example/staff")
+    page.click("[data-example=staff]")
+    late.wait_for(1)
+    page.click("[data-example=paper]")
+    page.wait_for_selector("tr[data-column=X1]")
+    page.check(ROLE.format("X2", "use"))
+    late.let_go(newest_first=False)
+    page.locator("#which option").filter(has_text="staff").last.wait_for(state="attached")
+    assert page.is_checked(ROLE.format("X2", "use"))
+
+
+def test_the_slider_and_the_result_stay_where_they_were_put(visit, finished):
+    """Points of a curve and a finished search arrive while somebody uses what they are shown in."""
+    page, _ = visit()
+    told = {"points": 2, "result": None}
+
+    def state(route):
+        answer = route.fetch()
+        facts = answer.json()
+        points = [
+            {"budget": f"0.{k}", "achieved_leakage": k / 10, "information": k, "upper_bound": k} for k in range(9)
+        ]
+        about = {"question": {"roles": {"W": "reveal", "X1": "protect"}}}
+        facts["curve"] = {"number": 99, "status": "running", "about": about, "points": points[: told["points"]]}
+        facts["results"] = [{**facts["results"][-1], "name": one} for one in (finished, told["result"]) if one]
+        facts["job"] = {
+            "kind": "fit",
+            "status": "running",
+            "stage": "searching",
+            "seconds": 1,
+            "last": None,
+            "result": None,
+        }
+        if told["result"]:
+            facts["job"] |= {"status": "done", "result": told["result"]}
+        route.fulfill(response=answer, json=facts)
+
+    page.route("**/api/state", state)
+    page.reload()
+    page.wait_for_function("() => document.getElementById('budget')?.max === '1'")
+    assert page.input_value("#budget") == "1"
+    page.focus("#budget")
+    page.keyboard.press("ArrowLeft")
+    page.evaluate("document.getElementById('budget').untouched = true")
+    told["points"] = 5
+    page.wait_for_function("() => document.getElementById('budget').max === '4'")
+    assert page.input_value("#budget") == "0"
+    assert page.evaluate("document.activeElement.untouched")
+    page.keyboard.press("End")
+    assert "0.4 bits" in page.text_content("#point")
+
+    page.wait_for_selector("#guess-before")
+    page.click("#guess-before button")
+    page.wait_for_selector("#guess-after")
+    told["result"] = f"{finished}-later"
+    page.locator(f"#which-result option[value={finished}-later]").wait_for(state="attached")
+    assert page.input_value("#which-result") == finished
+    page.click("#guess-after button")
+    page.wait_for_selector("#truth")
 
 
 @pytest.fixture

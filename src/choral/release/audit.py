@@ -21,12 +21,13 @@ from choral.errors import ProblemError
 from choral.problem.solution import floats_of
 from choral.release.advice import UNLIKELY, summary_of
 from choral.release.binned import binned_and_protected, bins_of
-from choral.release.composition import CompositionLeak, composition_leak
+from choral.release.composition import CompositionLeak, composition_leaks
 from choral.release.file import Release
 from choral.release.findings import listings
 from choral.release.leakage import Leakage, Published
 from choral.release.out_of_sample import OutOfSample, uniform_bound, validated_bound
 from choral.release.output_tests import OutputTests, output_tests
+from choral.release.ranking import Estimates, within_reach
 from choral.release.recipe import Recipe
 from choral.release.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
 
@@ -310,11 +311,11 @@ def _findings(
     singles: dict[tuple[str, ...], Leakage] = {(name,): seen.leakage([name]) for name in columns}
     others = [leak for about, leak in singles.items() if about[0] not in protected]
     beside = sorted((name for name in columns if name not in target), key=lambda name: name not in protected)
-    pairs, pairs_looked = _together(seen, beside, 2, singles)
-    parts = singles | {leak.leakage.about: leak.leakage for leak in pairs}
-    triples, triples_looked = _together(seen, beside, 3, parts)
+    estimates = Estimates(seen)
+    pairs, pairs_looked = _together(estimates, beside, 2, singles)
+    triples, triples_looked = _together(estimates, beside, 3, singles)
     asked = [(group, name) for group in groups for name in columns if name not in group]
-    knowing = [seen.leakage(group, [name]) for group, name in asked[: _most(seen)]]
+    knowing, knowing_looked = _knowing(estimates, asked)
     return Audit(
         digest=str(disclosure.document["digest"]),
         target=disclosure.problem.target.columns,
@@ -324,41 +325,60 @@ def _findings(
         further=len(disclosure.problem.further),
         laws=tuple(UnderLaw(name, rows, tuple(p.leakage(group) for group in groups)) for name, rows, p in laws),
         columns=tuple(sorted(others, key=lambda leak: (leak.about[0] not in target, -leak.bits))),
-        together=(*_largest(pairs), *_largest(triples)),
-        knowing=tuple(sorted((leak for leak in knowing if not leak.zero), key=lambda x: -x.bits)[: 2 * MOST_LISTED]),
+        together=(*pairs, *triples),
+        knowing=tuple(knowing),
         absence=() if absence is None else tuple(absence.leakage(group) for group in groups),
-        composition=()
-        if composed is None
-        else tuple(composition_leak(composed[0], group, composed[1]) for group in groups[:MOST_GROUPS]),
+        composition=() if composed is None else composition_leaks(composed[0], groups[:MOST_GROUPS], composed[1]),
         out_of_sample=tuple(bounds),
         output=output,
         bins=bins or {},
         inside=tuple(inside),
-        looked={"pairs": pairs_looked, "triples": triples_looked, "knowing": Looked(len(knowing), len(asked))},
+        looked={"pairs": pairs_looked, "triples": triples_looked, "knowing": knowing_looked},
         notes=tuple(notes),
     )
 
 
 def _together(
-    seen: Published, columns: Sequence[str], size: int, known: Mapping[tuple[str, ...], Leakage]
+    estimates: Estimates, columns: Sequence[str], size: int, exact: dict[tuple[str, ...], Leakage]
 ) -> tuple[list[Together], Looked]:
-    """What the code tells about every `size` of the columns, as far as may be looked at."""
+    """The `size` columns about which the code tells most beyond their parts, of as many as may be looked at.
+
+    `exact` has each column alone; leaks that are computed are added to it. A part is a column, or a pair that was looked at.
+    """
+    seen = estimates.published
+    looked = {k: list(islice(combinations(columns, k), _most(seen))) for k in range(2, size + 1)}
+    smaller = {part for k in range(2, size) for part in looked[k]}
+
+    def parts(chosen: tuple[str, ...]) -> list[tuple[str, ...]]:
+        pairs = [part for k in range(2, size) for part in combinations(chosen, k) if part in smaller]
+        return [*((name,) for name in chosen), *pairs]
+
+    def leak(about: tuple[str, ...]) -> Leakage:
+        if about not in exact:
+            exact[about] = seen.leakage(about)
+        return exact[about]
+
+    excess = [estimates.bits(one) - max(estimates.bits(part) for part in parts(one)) for one in looked[size]]
     found = []
-    for chosen in islice(combinations(columns, size), _most(seen)):
-        leak = seen.leakage(chosen)
-        parts = (known[part].bits for k in range(1, size) for part in combinations(chosen, k) if part in known)
-        found.append(Together(leak, max(0.0, leak.bits - max(parts, default=0.0))))
-    return found, Looked(len(found), math.comb(len(columns), size))
+    for chosen in (looked[size][i] for i in within_reach(excess, MOST_LISTED)):
+        most = max(leak(part).bits for part in parts(chosen))
+        found.append(Together(leak(chosen), max(0.0, leak(chosen).bits - most)))
+    largest = sorted((one for one in found if not one.leakage.zero), key=lambda x: (-x.excess, -x.leakage.bits))
+    return largest[:MOST_LISTED], Looked(len(looked[size]), math.comb(len(columns), size))
+
+
+def _knowing(estimates: Estimates, asked: Sequence[tuple[tuple[str, ...], str]]) -> tuple[list[Leakage], Looked]:
+    """The protected groups about which the code tells most to someone who knows another column."""
+    seen = estimates.published
+    looked = asked[: _most(seen)]
+    gains = [estimates.bits([*group, name]) - estimates.bits([name]) for group, name in looked]
+    found = [seen.leakage(group, [name]) for group, name in (looked[i] for i in within_reach(gains, 2 * MOST_LISTED))]
+    largest = sorted((leak for leak in found if not leak.zero), key=lambda leak: -leak.bits)
+    return largest[: 2 * MOST_LISTED], Looked(len(looked), len(asked))
 
 
 def _most(seen: Published) -> int:
     return max(20, min(MOST_LOOKED_AT, MOST_VISITS // len(seen.law)))
-
-
-def _largest(found: Sequence[Together]) -> list[Together]:
-    return sorted((leak for leak in found if not leak.leakage.zero), key=lambda x: (-x.excess, -x.leakage.bits))[
-        :MOST_LISTED
-    ]
 
 
 def _declared(disclosure: Disclosure) -> list[tuple[str, int | None, Published]]:

@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -76,31 +77,39 @@ class CompositionLeak:
         return asdict(self)
 
 
-def composition_leak(published: Published, about: Sequence[str], records: int) -> CompositionLeak:
-    """The leak about a group of columns, for a table of `records` rows whose frequencies are the law."""
+def composition_leaks(
+    published: Published, groups: Sequence[Sequence[str]], records: int
+) -> tuple[CompositionLeak, ...]:
+    """The leak about each group of columns, for a table of `records` rows whose frequencies are the law."""
     if records % published.law.total:
         raise ProblemError(
             f"A table of {records} rows cannot have these frequencies, which are in {published.law.total}ths.",
             "Give the table itself.",
         )
     times = records // published.law.total
-    where = [published.law.position(name) for name in about]
-    counts: defaultdict[tuple[Hashable, int], int] = defaultdict(int)
-    for (cell, weight), s in zip(published.law.cells.items(), published.state, strict=True):
-        counts[tuple(cell[i] for i in where), s] += weight * times
-    return leak_of_counts(counts, published.channel, tuple(about))
+    kinds: _Kinds | None = None
+    found = []
+    for about in groups:
+        where = [published.law.position(name) for name in about]
+        counts: defaultdict[tuple[Hashable, int], int] = defaultdict(int)
+        for (cell, weight), s in zip(published.law.cells.items(), published.state, strict=True):
+            counts[tuple(cell[i] for i in where), s] += weight * times
+        kinds = kinds or _Kinds.of(counts, published.channel)
+        found.append(_leak(_Table.of(counts, kinds), tuple(about)))
+    return tuple(found)
 
 
-def leak_of_counts(
-    counts: Mapping[tuple[Hashable, int], int], channel: ExactChannel, about: tuple[str, ...] = ()
-) -> CompositionLeak:
+def leak_of_counts(counts: Mapping[tuple[Hashable, int], int], channel: ExactChannel) -> CompositionLeak:
     """The leak for a table with counts[z, state] records.
 
     >>> fair = ExactChannel(2, ((2, ((0, 1), (1, 1))),) * 2)
     >>> leak_of_counts({("a", 0): 1, ("b", 1): 2}, fair).bits
     0.0
     """
-    table = _Table.of(counts, channel)
+    return _leak(_Table.of(counts, _Kinds.of(counts, channel)), ())
+
+
+def _leak(table: _Table, about: tuple[str, ...]) -> CompositionLeak:
     certain: float | None
     if table.codes == 1:
         shares, certain, method = dict.fromkeys(table.held, 0.0), 0.0, "exact"
@@ -115,25 +124,66 @@ def leak_of_counts(
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
-    """Counts by value of Z and by row of the channel; equal rows are one, and so are codes that always go together."""
+class _Kinds:
+    """The different rows of the channel among the records, the same whatever is asked about: equal rows are one, and so are
+    codes that always go together. `where` is the row of a state, `per_row` how many records a row has.
+    """
 
-    held: dict[Hashable, dict[int, int]]
+    where: Mapping[int, int]
     rows: tuple[tuple[int, ...], ...]
     scale: int
+    per_row: tuple[int, ...]
 
     @classmethod
-    def of(cls, counts: Mapping[tuple[Hashable, int], int], channel: ExactChannel) -> _Table:
-        present = {s for (_, s), n in counts.items() if n}
-        scale = math.lcm(*(channel.rows[s][0] for s in present))
+    def of(cls, counts: Mapping[tuple[Hashable, int], int], channel: ExactChannel) -> _Kinds:
+        records: defaultdict[int, int] = defaultdict(int)
+        for (_, s), n in counts.items():
+            if n:
+                records[s] += n
+        scale = math.lcm(*(channel.rows[s][0] for s in records))
         rows: dict[tuple[int, ...], int] = {}
-        where = {s: rows.setdefault(_dense(channel.rows[s], channel.codes, scale), len(rows)) for s in sorted(present)}
+        where = {s: rows.setdefault(_dense(channel.rows[s], channel.codes, scale), len(rows)) for s in sorted(records)}
+        per_row = [0] * len(rows)
+        for s, n in records.items():
+            per_row[where[s]] += n
+        return cls(where, _without_alike(list(rows)), scale, tuple(per_row))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The rows as probabilities."""
+        return np.array([[n / self.scale for n in row] for row in self.rows])
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse of the covariance of the counts of codes."""
+        per_row = np.array(self.per_row, dtype=float)
+        spread = np.diag(per_row @ self.shares) - self.shares.T @ (per_row[:, None] * self.shares)
+        return np.asarray(np.linalg.pinv(spread, rcond=1e-12, hermitian=True), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Counts by value of Z and by row of the channel."""
+
+    held: dict[Hashable, dict[int, int]]
+    kinds: _Kinds
+
+    @classmethod
+    def of(cls, counts: Mapping[tuple[Hashable, int], int], kinds: _Kinds) -> _Table:
         held: dict[Hashable, dict[int, int]] = {}
         for (z, s), n in counts.items():
             if n:
                 row = held.setdefault(z, {})
-                row[where[s]] = row.get(where[s], 0) + n
-        return cls(held, _without_alike(list(rows)), scale)
+                row[kinds.where[s]] = row.get(kinds.where[s], 0) + n
+        return cls(held, kinds)
+
+    @property
+    def rows(self) -> tuple[tuple[int, ...], ...]:
+        return self.kinds.rows
+
+    @property
+    def scale(self) -> int:
+        return self.kinds.scale
 
     @property
     def codes(self) -> int:
@@ -141,11 +191,7 @@ class _Table:
 
     @property
     def records(self) -> int:
-        return sum(sum(row.values()) for row in self.held.values())
-
-    @property
-    def per_row(self) -> list[int]:
-        return [sum(row.get(r, 0) for row in self.held.values()) for r in range(len(self.rows))]
+        return sum(self.kinds.per_row)
 
     @property
     def cells(self) -> int:
@@ -166,9 +212,10 @@ class _Table:
                 for count in row.values():
                     value += flint.arb(count + 1).lgamma() - flint.arb(count) * flint.arb(count).log()
             most = exact_upper(value / flint.arb(2).log() / n)
-        return math.nextafter(float(most), math.inf) + math.fsum(self._alone().values()) * (1 + 1e-12)
+        return math.nextafter(float(most), math.inf) + math.fsum(self.alone.values()) * (1 + 1e-12)
 
-    def _alone(self) -> Mapping[Hashable, float]:
+    @cached_property
+    def alone(self) -> Mapping[Hashable, float]:
         """What each value adds to I(Z;Y) of one record by itself: zero when the table's frequencies are the law."""
         table = {
             z: {y: sum(n * self.rows[r][y] for r, n in row.items()) for y in range(self.codes)}
@@ -200,7 +247,7 @@ class _Table:
 
     def double(self) -> tuple[dict[Hashable, float], float]:
         """The same in double precision; all sums are of non-negative numbers, so little is lost."""
-        rows = np.array([[n / self.scale for n in row] for row in self.rows])
+        rows = self.kinds.shares
         left = self._left_out(rows, np.float64)
         shares = dict.fromkeys(self.held, 0.0)
         certain = 0.0
@@ -222,10 +269,7 @@ class _Table:
 
     def approximate(self) -> dict[Hashable, float]:
         """For many records T is nearly normal, with a mean that moves by g_r and a covariance that does not."""
-        rows = np.array([[n / self.scale for n in row] for row in self.rows])
-        per_row = np.array(self.per_row, dtype=float)
-        spread = np.diag(per_row @ rows) - rows.T @ (per_row[:, None] * rows)
-        inverse = np.linalg.pinv(spread, rcond=1e-12, hermitian=True)
+        rows, inverse = self.kinds.shares, self.kinds.inverse
         held = np.array([[row.get(r, 0) for r in range(len(rows))] for row in self.held.values()], dtype=float)
         shares = np.zeros(len(held))
         for y in range(self.codes):
@@ -236,8 +280,7 @@ class _Table:
             )
             away = here - (joint.sum(axis=0) @ rows) / mass.sum()
             shares += mass / self.records * np.einsum("zi,ij,zj->z", away, inverse, away) / 2
-        alone = self._alone()
-        return {z: float(share) / math.log(2) + alone[z] for z, share in zip(self.held, shares, strict=True)}
+        return {z: float(share) / math.log(2) + self.alone[z] for z, share in zip(self.held, shares, strict=True)}
 
     def worst(self, shares: Mapping[Hashable, float]) -> tuple[WorstRecords, ...]:
         by_count: defaultdict[int, list[float]] = defaultdict(list)
@@ -251,7 +294,7 @@ class _Table:
         """Q_r for each row r: the law of the others' codes when one record of row r is left out."""
         start = np.zeros((self.records,) * (self.codes - 1), dtype=kind)
         start[(0,) * (self.codes - 1)] = 1
-        for row, count in zip(rows, self.per_row, strict=True):
+        for row, count in zip(rows, self.kinds.per_row, strict=True):
             for _ in range(count - 1):
                 start = _times(start, row)
         found: list[Any] = [None] * len(rows)

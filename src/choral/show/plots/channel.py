@@ -9,7 +9,7 @@ from typing import Any
 from choral.describe.compact import Exchangeable
 from choral.describe.display import written
 from choral.disclosure import Disclosure
-from choral.show.plots.style import INK, altair, counted, distinct, finished
+from choral.show.plots.style import INK, above, altair, counted, distinct, finished
 
 MOST_CODES = 40
 MOST_STATES = 40
@@ -44,7 +44,7 @@ def channel_plot(disclosure: Disclosure) -> Any:
     step = 34 if len(codes) <= 12 else 18
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("code:N", sort=code_names, title="code y", axis=alt.Axis(labelAngle=-90 if len(codes) > 12 else 0)),
-        y=alt.Y("state:N", sort=state_labels, title="state"),
+        y=alt.Y("state:N", sort=state_labels, title="state", axis=above()),
     )
     picture = base.mark_rect(stroke="#dddddd", strokeWidth=0.5).encode(
         color=alt.Color(

@@ -9,7 +9,7 @@ from typing import Any
 from choral.disclosure import Disclosure
 from choral.problem.kernel import Variable
 from choral.show.plots.channel import leading, left_out
-from choral.show.plots.style import BLUE, INK, altair, counted, distinct, finished, number, short
+from choral.show.plots.style import BLUE, INK, above, altair, counted, distinct, finished, number, short
 
 MOST_VALUES = 20
 MOST_COLUMNS = 12
@@ -41,7 +41,7 @@ def posterior_plot(disclosure: Disclosure) -> Any:
     before = [
         {"value": label, "p": float(sum(prior[v] for v in group))} for group, label in zip(sets, labels, strict=True)
     ]
-    y = alt.Y("value:N", sort=labels, title=f"value of {target.name}")
+    y = alt.Y("value:N", sort=labels, title="value", axis=above())
     x = alt.X("p:Q", scale=alt.Scale(domain=[0, 1]), title="probability", axis=alt.Axis(format=".1f"))
     after = (
         alt.Chart(alt.Data(values=rows))
@@ -234,6 +234,7 @@ def _panel(
     )
     base = alt.Chart(alt.Data(values=bars)).encode(x=x, y=y, yOffset=offset)
     drawn = base.mark_bar(stroke=INK, strokeWidth=0.6).encode(color=colour)
+    halo = base.mark_text(align="left", dx=5, fontSize=10, stroke="white", strokeWidth=4).encode(text="text:N")
     words = base.mark_text(align="left", dx=5, fontSize=10, color=INK).encode(text="text:N")
     marks = (
         alt.Chart(alt.Data(values=ticks))
@@ -244,7 +245,7 @@ def _panel(
     heading = alt.TitleParams(
         short(title, 34) + (f" ({note})" if note else ""), fontSize=12, anchor="start", frame="group"
     )
-    return (drawn + marks + words).properties(width=250, height=32 * len(sets), title=heading)
+    return (drawn + marks + halo + words).properties(width=250, height=32 * len(sets), title=heading)
 
 
 def _grouped(sets: Sequence[Sequence[int]], count: int, name: str) -> str:

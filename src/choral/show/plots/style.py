@@ -75,14 +75,20 @@ def short(text: str, most: int = LONGEST_LABEL) -> str:
 
 
 def distinct(labels: Sequence[str], most: int = LONGEST_LABEL) -> list[str]:
-    """Labels cut to fit; those that would coincide are numbered.
+    """Labels cut to fit; where some would coincide all are numbered.
 
     >>> distinct(["alike", "alike", "other"])
-    ['1: alike', '2: alike', 'other']
+    ['1: alike', '2: alike', '3: other']
     """
     cut = [short(label, most) for label in labels]
-    seen = {label for label in cut if cut.count(label) > 1}
-    return [short(f"{i}: {label}", most) if label in seen else label for i, label in enumerate(cut, start=1)]
+    if len(set(cut)) == len(cut):
+        return cut
+    return [short(f"{i}: {label}", most) for i, label in enumerate(labels, start=1)]
+
+
+def above(**options: Any) -> Any:
+    """An axis at the left with its title above it: beside long labels it would lie on them where fonts are wide."""
+    return altair().Axis(titleAngle=0, titleAlign="right", titleX=0, titleY=-8, **options)
 
 
 def number(value: float) -> str:

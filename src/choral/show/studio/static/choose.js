@@ -69,38 +69,45 @@ function furtherChoices(question) {
     ),
     h("p", {}, h("label", {}, h("input", { type: "checkbox", id: "look", checked: question?.look_at_target ?? false,
       onchange: changed }), "The code may look at what it tells (when you hold it for every record)")),
-    h("div", { id: "together" }),
+    togetherChoices(),
   ];
 }
 
-function showTogether() {
-  const names = columnsWith("protect", "use");
-  together = together.filter((group) => group.every((name) => names.includes(name)));
-  if (names.length < 2 || order() > 1) {
-    fill("together");
-    return;
-  }
-  const boxes = names.map((name) => h("label", {}, h("input", { type: "checkbox", value: name }), name));
-  const body = h("div", { class: "roles" }, boxes);
+function togetherChoices() {
   const add = () => {
-    const group = [...body.querySelectorAll("input:checked")].map((box) => box.value);
+    const group = [...at("group-columns").querySelectorAll("input:checked")].map((box) => box.value);
     if (group.length > 1 && !together.some((one) => one.join("\n") === group.join("\n"))) {
       together = [...together, group];
       changed();
     }
   };
+  return h("details", { id: "together", open: together.length > 0 },
+    h("summary", {}, "Protect some columns together"),
+    h("p", { class: "quiet" }, "A group stays private as a whole: every combination of its values."),
+    h("fieldset", { class: "group" }, h("legend", {}, "Columns of the group"), h("div", { class: "roles", id: "group-columns" }),
+      h("p", { class: "buttons" }, h("button", { type: "button", onclick: add }, "Add the group"))),
+    h("ul", { class: "chips", id: "groups" }));
+}
+
+// In place: a box that stays keeps its tick and the focus.
+function showTogether() {
+  const names = columnsWith("protect", "use");
+  const body = at("group-columns");
+  together = together.filter((group) => group.every((name) => names.includes(name)));
+  at("together").hidden = names.length < 2 || order() > 1;
+  for (const box of [...body.children]) if (!names.includes(box.textContent)) box.remove();
+  names.forEach((name, i) => {
+    if (body.children[i]?.textContent === name) return;
+    body.insertBefore(h("label", {}, h("input", { type: "checkbox", value: name }), name), body.children[i] ?? null);
+  });
   const remove = (group) => {
     together = together.filter((one) => one !== group);
     changed();
   };
-  fill("together", h("details", { open: together.length > 0 },
-    h("summary", {}, "Protect some columns together"),
-    h("p", { class: "quiet" }, "A group stays private as a whole: every combination of its values."),
-    h("fieldset", { class: "group" }, h("legend", {}, "Columns of the group"), body,
-      h("p", { class: "buttons" }, h("button", { type: "button", onclick: add }, "Add the group"))),
-    together.length ? h("ul", { class: "chips" }, together.map((group) => h("li", {},
-      h("button", { type: "button", onclick: () => remove(group), "aria-label": `remove the group ${group.join(" and ")}` },
-        `${group.join(" + ")} ✕`)))) : null));
+  at("groups").hidden = !together.length;
+  fill("groups", together.map((group) => h("li", {},
+    h("button", { type: "button", onclick: () => remove(group), "aria-label": `remove the group ${group.join(" and ")}` },
+      `${group.join(" + ")} ✕`))));
 }
 
 function columnsWith(...roles) {
@@ -132,15 +139,22 @@ export function question() {
   };
 }
 
+// All that is chosen, also the bins of columns that are left out.
+export function chosen() {
+  const inputs = [...document.querySelectorAll("[data-bins]")];
+  return { ...question(), bins: Object.fromEntries(inputs.map((input) => [input.dataset.bins, input.value])), together };
+}
+
 function changed() {
+  asked += 1;
   options(at("order"), orders(), at("order").value);
-  if (!at("together").contains(document.activeElement) || document.activeElement.tagName === "BUTTON") showTogether();
+  showTogether();
   clearTimeout(timer);
   timer = setTimeout(look, WAIT);
 }
 
 async function look() {
-  const mine = ++asked;
+  const mine = asked;
   const known = question();
   const { roles } = known;
   const has = (role) => Object.values(roles).includes(role);

@@ -6,8 +6,8 @@ import { at, bits, calm, facts, fill, h, warn } from "./dom.js";
 import { refresh, studio } from "./main.js";
 import { solve } from "./solve.js";
 
-let curve = null;
-let drawn = "";
+let drawn = null;
+let shown = "";
 
 at("draw-curve").addEventListener("click", async () => {
   calm();
@@ -19,26 +19,36 @@ at("draw-curve").addEventListener("click", async () => {
   await refresh();
 });
 
-export function showCurve(latest, job) {
+export function showCurve(curve, job) {
   at("draw-curve").disabled = studio.table === null || job?.status === "running";
-  curve = latest || null;
-  if (curve === null) return;
+  if (!curve) return;
   const now = `${curve.number} ${curve.points.length} ${curve.status}`;
-  if (now === drawn) return;
-  drawn = now;
-  const { points } = curve;
-  if (!points.length) {
+  if (now === shown) return;
+  shown = now;
+  if (!curve.points.length) {
     fill("curve-body", h("p", {}, curve.status === "running" ? "Computing …" : ""));
     return;
   }
-  const slider = h("input", { type: "range", id: "budget", min: 0, max: points.length - 1, step: 1, value: points.length - 1 });
+  if (drawn !== curve.number || !at("budget")) drawCurve(curve);
+  drawn = curve.number;
+  at("budget").dispatchEvent(new CustomEvent("more", { detail: curve.points }));
+  fill("curve-end", curve.status === "done"
+    ? h("figure", {}, h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": "the trade-off curve" },
+      h("img", { src: `/curve.svg?${curve.number}`, alt: curve.finding, id: "curve-picture" })))
+    : h("p", {}, curve.status === "running" ? `${curve.points.length} points so far …` : "The curve was not finished; these points hold."));
+}
+
+// Once for a curve: points are added while the slider is used, which follows the last one until it is moved.
+function drawCurve({ about }) {
+  let points = [];
+  let moved = false;
+  const slider = h("input", { type: "range", id: "budget", min: 0, max: 0, step: 1, value: 0 });
   const told = h("div", { id: "point", "aria-live": "polite" });
-  const { about } = curve;
   const leakage = () => (points[slider.value].budget === "0" ? null : points[slider.value].budget);
   const use = h("button", { type: "button", id: "use-budget",
     onclick: () => solve({ ...about, question: { ...about.question, leakage: leakage() } }) }, "Solve with this budget");
   const named = (role) => Object.keys(about.question.roles).filter((name) => about.question.roles[name] === role).join(", ");
-  const move = () => {
+  const tell = () => {
     const point = points[slider.value];
     slider.setAttribute("aria-valuetext", `${point.budget} bits`);
     told.replaceChildren(facts([
@@ -48,12 +58,17 @@ export function showCurve(latest, job) {
       ["no code within the budget tells more than", bits(point.upper_bound)],
     ]));
   };
-  slider.addEventListener("input", move);
-  move();
-  const picture = curve.status === "done"
-    ? h("figure", {}, h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": "the trade-off curve" },
-      h("img", { src: `/curve.svg?${curve.number}`, alt: curve.finding, id: "curve-picture" })))
-    : h("p", {}, curve.status === "running" ? `${points.length} points so far …` : "The curve was not finished; these points hold.");
-  fill("curve-body", h("p", { class: "quiet" }, `About ${named("reveal")}; protected: ${named("protect")}.`), h("label", { for: "budget" }, "Leakage that is allowed"), slider, told,
-    h("p", { class: "buttons" }, use), picture);
+  slider.addEventListener("input", () => {
+    moved = true;
+    tell();
+  });
+  slider.addEventListener("more", ({ detail }) => {
+    points = detail;
+    slider.max = points.length - 1;
+    if (moved) return;
+    slider.value = points.length - 1;
+    tell();
+  });
+  fill("curve-body", h("p", { class: "quiet" }, `About ${named("reveal")}; protected: ${named("protect")}.`),
+    h("label", { for: "budget" }, "Leakage that is allowed"), slider, told, h("p", { class: "buttons" }, use), h("div", { id: "curve-end" }));
 }

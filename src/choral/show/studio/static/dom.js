@@ -36,8 +36,14 @@ export const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 export const many = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
+// In place: somebody may be choosing, so a list that is right already is left alone.
 export function options(select, entries, chosen) {
-  select.replaceChildren(...entries.map(([value, label]) => h("option", { value, selected: value === chosen }, label)));
+  const now = [...select.options].map((one) => [one.value, one.label]);
+  if (JSON.stringify(now) !== JSON.stringify(entries)) {
+    select.replaceChildren(...entries.map(([value, label]) => h("option", { value, selected: value === chosen }, label)));
+  } else if (select.value !== chosen) {
+    select.value = chosen;
+  }
 }
 
 export function facts(entries) {

@@ -2,17 +2,22 @@
 
 import { get, post } from "./api.js";
 import { announce, at, calm, facts, fill, h, many, options, percent, warn } from "./dom.js";
+import { studio } from "./main.js";
 
 let records = 0;
 let turn = 0;
 
 export async function showGame(view) {
+  const mine = ++turn;
+  let found;
   try {
-    ({ records } = await get(`/api/results/${view.name}/game`));
+    found = await get(`/api/results/${view.name}/game`);
   } catch (error) {
     warn(error);
     return;
   }
+  if (mine !== turn) return;
+  ({ records } = found);
   if (!records || !view.subjects.length) {
     fill("game-body", h("p", {}, "There are too many values to guess."));
     return;
@@ -33,7 +38,13 @@ async function begin(view, name) {
   const mine = ++turn;
   const subject = view.subjects.find((one) => one.name === name);
   fill("round");
-  const { scores } = await get(`/api/results/${view.name}/game`);
+  let scores;
+  try {
+    ({ scores } = await get(`/api/results/${view.name}/game`));
+  } catch (error) {
+    warn(error);
+    return;
+  }
   if (mine !== turn) return;
   showScore(subject, scores[name]);
   const number = h("input", { type: "number", id: "record", min: 1, max: records,
@@ -52,15 +63,22 @@ function guesses(subject, legend, name, act) {
     type: "radio", name: `guess-${name}`, value: i, checked: i === likeliest,
   }), value));
   const body = h("div", { class: "roles" }, radios);
-  const guess = () => act(Number(body.querySelector("input:checked").value));
-  return h("fieldset", { class: "group", id: `guess-${name}` }, h("legend", {}, legend), body,
-    h("p", { class: "buttons" }, h("button", { type: "button", class: "main", onclick: guess }, "Guess")));
+  const guess = async () => {
+    studio.following = false;
+    button.disabled = true;
+    await act(Number(body.querySelector("input:checked").value));
+    button.disabled = false;
+  };
+  const button = h("button", { type: "button", class: "main", onclick: guess }, "Guess");
+  return h("fieldset", { class: "group", id: `guess-${name}` }, h("legend", {}, legend), body, h("p", { class: "buttons" }, button));
 }
 
 async function seeCode(view, subject, record, guess) {
   calm();
+  const mine = turn;
   try {
     const seen = await post(`/api/results/${view.name}/before`, { about: subject.name, record, guess });
+    if (mine !== turn) return;
     const same = subject.unmoved
       ? "The code moves nothing: before and after are equal, exactly."
       : "The code moves the probabilities.";
@@ -75,8 +93,10 @@ async function seeCode(view, subject, record, guess) {
 }
 
 async function seeTruth(view, subject, record, guess) {
+  const mine = turn;
   try {
     const told = await post(`/api/results/${view.name}/after`, { about: subject.name, record, guess });
+    if (mine !== turn) return;
     const words = `${subject.name} of record ${record} is ${subject.values[told.truth]}. Your first guess was `
       + `${told.first ? "right" : "wrong"}, your second ${told.second ? "right" : "wrong"}.`;
     const again = h("button", { type: "button", class: "main", onclick: () => begin(view, subject.name) }, "Another record");
@@ -90,8 +110,10 @@ async function seeTruth(view, subject, record, guess) {
 }
 
 async function letBestPlay(view, subject) {
+  const mine = turn;
   try {
     const { score } = await post(`/api/results/${view.name}/best`, { about: subject.name });
+    if (mine !== turn) return;
     showScore(subject, score);
     announce("The best adversary has played.");
   } catch (error) {

@@ -1,7 +1,7 @@
 // The page: it asks where things are, shows it, and asks again while a search runs.
 
 import { get } from "./api.js";
-import { showChoices } from "./choose.js";
+import { chosen, showChoices } from "./choose.js";
 import { showCurve } from "./curve.js";
 import { at, calm, warn } from "./dom.js";
 import { prepareOpening, showTables } from "./open.js";
@@ -11,33 +11,41 @@ import { prepareSolving, showJob } from "./solve.js";
 const SOON = 300;
 const LATER = 3000;
 
-export const studio = { state: null, table: null, shown: null };
+// `following`: whether the next result is shown when it is finished, which ends when another one is chosen or played with.
+export const studio = { state: null, table: null, shown: null, following: true };
 
+const left = new Map();
 let silent = false;
 let timer = null;
+let asked = 0;
+let answered = 0;
 
 export async function refresh() {
   clearTimeout(timer);
-  let running = false;
+  const mine = ++asked;
   try {
+    const state = await get("/api/state");
+    if (mine < answered) return;
+    answered = mine;
     const before = studio.state;
-    studio.state = await get("/api/state");
+    studio.state = state;
     if (silent) calm();
     silent = false;
-    running = studio.state.job?.status === "running";
     show(before);
   } catch (error) {
+    if (mine < answered) return;
     silent = true;
     warn(error);
     if (error.status === 401) return;
   }
-  timer = setTimeout(refresh, running ? SOON : LATER);
+  clearTimeout(timer);
+  timer = setTimeout(refresh, studio.state?.job?.status === "running" ? SOON : LATER);
 }
 
 function show(before) {
   const { tables, job, curve, results } = studio.state;
   showTables(studio.state);
-  if (before === null && tables.length) {
+  if (studio.table === null && tables.length) {
     const about = job?.about;
     choose(tables.find((table) => table.number === about?.table) ?? tables.at(-1), about?.question);
   }
@@ -48,10 +56,12 @@ function show(before) {
   showResults(results, finished);
 }
 
+// Opening a table anew brings back what was chosen in it.
 export function choose(table, question = null) {
+  if (studio.table !== null) left.set(studio.table.number, chosen());
   studio.table = table;
   at("choose").hidden = at("solve").hidden = false;
-  showChoices(table, question);
+  showChoices(table, question ?? left.get(table.number) ?? null);
 }
 
 if (location.search) history.replaceState(null, "", "/");

@@ -4,20 +4,28 @@ import { post } from "./api.js";
 import { announce, at, calm, fill, h, many, options, warn } from "./dom.js";
 import { choose, refresh, studio } from "./main.js";
 
+let asked = 0;
+
+// The table that was asked for last is shown; one that arrives after it is in the list.
 async function opening(work) {
+  const mine = ++asked;
   calm();
-  fill("opened", "Looking at the table …");
+  fill("looking", "Looking at the table …");
   try {
     const table = await work();
+    if (mine !== asked) {
+      await refresh();
+      return;
+    }
     choose(table);
     await refresh();
     announce(`${table.name} is open: ${many(table.rows, "row")}, ${many(table.columns.length, "column")}.`);
     at("choose").scrollIntoView();
   } catch (error) {
-    fill("opened");
     warn(error);
+  } finally {
+    if (mine === asked) fill("looking");
   }
-  if (studio.state) showTables(studio.state);
 }
 
 export function prepareOpening() {
@@ -50,18 +58,19 @@ export function showTables({ files, tables }) {
         : h("p", { class: "quiet" }, "There is no table in it."));
   }
   const { table } = studio;
-  if (table === null) {
-    fill("opened");
-    return;
-  }
+  if (table === null) return;
   const text = `${table.name} is open: ${many(table.rows, "row")}, ${many(table.columns.length, "column")}.`;
   if (tables.length < 2) {
     fill("opened", text);
-  } else if (at("which")?.dataset.tables !== String(tables.length) || at("which").value !== String(table.number)) {
-    const select = h("select", { id: "which", "data-tables": tables.length,
-      onchange: () => choose(tables.find((one) => String(one.number) === select.value)) });
-    options(select, tables.map((one) => [String(one.number), `${one.number}: ${one.name} (${many(one.rows, "row")})`]),
-      String(table.number));
+    return;
+  }
+  if (!at("which")) {
+    const select = h("select", { id: "which", onchange: () => {
+      asked += 1;
+      choose(studio.state.tables.find((one) => String(one.number) === select.value));
+    } });
     fill("opened", h("label", { for: "which" }, "Table "), select);
   }
+  options(at("which"), tables.map((one) => [String(one.number), `${one.number}: ${one.name} (${many(one.rows, "row")})`]),
+    String(table.number));
 }

@@ -8,44 +8,47 @@ import { studio } from "./main.js";
 const TITLES = { ladder: "How much is told", before_after: "Before and after seeing a code", posteriors: "What the codes say",
   channel: "The channel", closing: "How the interval closed" };
 
-let drawn = "";
+let asked = null;
+let turn = 0;
 
 export function showResults(results, finished) {
   at("result").hidden = at("game").hidden = results.length === 0;
   if (!results.length) return;
   const names = results.map((one) => one.name);
-  if (finished && names.includes(finished)) studio.shown = finished;
+  if (studio.following && names.includes(finished)) studio.shown = finished;
   if (!names.includes(studio.shown)) studio.shown = names.at(-1);
   if (at("view").dataset.name === studio.shown) showPictures(results.find((one) => one.name === studio.shown));
-  const now = JSON.stringify([names, studio.shown]);
-  if (now === drawn) return;
-  const fresh = !drawn || JSON.parse(drawn)[1] !== studio.shown;
-  drawn = now;
-  const select = h("select", { id: "which-result", onchange: () => {
-    studio.shown = select.value;
-    showResults(results, null);
-  } });
-  options(select, results.map((one) => [one.name, inShort(one)]), studio.shown);
-  fill("results", h("label", { for: "which-result" }, "Result "), select,
-    h("p", { class: "quiet" }, studio.state.kept
-      ? `Finished results are kept in ${studio.state.kept}.`
-      : "Finished results stay here, also when the page is reloaded, until the studio ends: download what you want to keep."));
-  if (fresh) showView(studio.shown);
+  if (!at("which-result")) {
+    const select = h("select", { id: "which-result", onchange: () => {
+      studio.shown = select.value;
+      studio.following = false;
+      showView(studio.shown);
+    } });
+    fill("results", h("label", { for: "which-result" }, "Result "), select,
+      h("p", { class: "quiet" }, studio.state.kept
+        ? `Finished results are kept in ${studio.state.kept}.`
+        : "Finished results stay here, also when the page is reloaded, until the studio ends: download what you want to keep."));
+  }
+  options(at("which-result"), results.map((one) => [one.name, inShort(one)]), studio.shown);
+  if (asked !== studio.shown) showView(studio.shown);
 }
 
 const inShort = (one) => `${one.name.replace("-", " ")}: ${one.table.name}, ${one.information.toFixed(6)} bits about ${one.reveal}`
   + (one.private ? "" : ", with a budget");
 
 async function showView(name) {
+  const mine = ++turn;
+  asked = name;
   let view;
   try {
     view = await get(`/api/results/${name}`);
   } catch (error) {
-    drawn = "";
+    if (mine !== turn) return;
+    asked = null;
     warn(error);
     return;
   }
-  if (name !== studio.shown) return;
+  if (mine !== turn) return;
   at("view").dataset.name = name;
   const private_ = Object.entries(view.leakage).map(([group, leak]) => `${group}: ${leak === 0 ? "0 bits, exactly" : bits(leak)}`);
   fill("view",

@@ -17,6 +17,7 @@ export function prepareSolving() {
 
 export async function solve(asked) {
   calm();
+  studio.following = true;
   try {
     await post("/api/solve", asked);
   } catch (error) {
