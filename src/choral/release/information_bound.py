@@ -23,15 +23,19 @@ with a probability of at most delta together.
 4. *What ρ is.* m_ω(y) is bounded from below for each code by the same two inequalities. g starts at 2; each bound on Q
    bounds θ, and so a, and a smaller g gives a smaller bound, for the same event.
 
-Values that very few records have are first merged into one: I(Z;Y) exceeds that of the merged by at most P(merged)·ln of the
-number of codes or of merged values.
+*Rare values* R, for which the release's law lets expect few records, can be looked at as one value, or not at all: I(Z;Y) is
+at most P(R)·ln of the number of codes or of rare values, and what the code tells about a Z with one value for R; and this is
+at most H(R or not) and what it tells about the others. Which values are rare, and which of the two is done, is what is best
+for a validation table as the release's law would have it. So it is settled beforehand.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -42,11 +46,13 @@ from choral.release.tails import bernstein, largest_share, largest_spread, margi
 
 ROUGH = 0.1
 """The share of delta that goes to bounds on q(z), on m_ω and on the spread."""
-FEW = 20
-"""Values that fewer records have are merged."""
+Counts: TypeAlias = Mapping[int, float]
+"""How many records are in each state."""
+FEW = (10.0, 30.0, 100.0)
+"""Values for which fewer records than one of these are expected are rare."""
 RARE = 30.0
 """τ is as large as this many records make of all for a code that the release gives to nobody, and far less for others."""
-ROUNDS = 4
+ROUNDS = 3
 LARGEST = 600
 """Of a matrix whose eigenvalues are computed; above, each value of Z has its own."""
 ROUNDING = 1e-9
@@ -66,15 +72,54 @@ def information_bound(
         return 0.0
     own = np.zeros(len(channel))
     own[: release.channel.codes] = release.code_laws(())[()]
-    rough = ROUGH * delta / 2
-    rest = 0.0
-    merged, rare = _merged(by_value)
-    if rare:
-        share = sum(merged[0].values()) / rows
-        rest += largest_share(share, rows, rough) * math.log(min(rare, validation.channel.codes))
-    table = _Table.of(channel, own, merged, rows, rough)
-    nats = table.excess * _largest(table, delta) + rest
-    return min(nats / math.log(2) + ROUNDING, math.log2(validation.channel.codes), math.log2(len(by_value)))
+    given = channel.max(axis=1) > 0
+    channel, own = channel[given], own[given]
+    scale = rows / release.law.total
+    plan = {z: {s: n * scale for s, n in row.items()} for z, row in release.by_value(about, 1).items()}
+    expected = {z: sum(row.values()) for z, row in plan.items()}
+
+    def nats(table: Mapping[Hashable, Counts], treatment: tuple[float, bool]) -> float:
+        few, merged = treatment
+        rare = {z for z in table if expected.get(z, 0.0) < few}
+        return _with_rare(channel, own, table, rare, merged, rows, delta)
+
+    best = min(_treatments(list(expected.values())), key=lambda treatment: nats(plan, treatment))
+    return min(nats(by_value, best) / math.log(2) + ROUNDING, math.log2(len(channel)), math.log2(len(by_value)))
+
+
+def _treatments(expected: Sequence[float]) -> list[tuple[float, bool]]:
+    """Below how many records a value is rare, and whether rare ones are looked at as one; each that makes a difference."""
+    found = [(0.0, False)]
+    for few, larger in zip((0.0, *FEW), FEW, strict=False):
+        if any(few <= n < larger for n in expected) and any(n >= larger for n in expected):
+            found += [(larger, False), (larger, True)]
+    return found
+
+
+def _with_rare(
+    channel: Floats,
+    own: Floats,
+    by_value: Mapping[Hashable, Counts],
+    rare: set[Hashable],
+    merged: bool,
+    rows: int,
+    delta: float,
+) -> float:
+    """The bound in nats, where the rare values are looked at as one, or not at all: the last paragraph above."""
+    common = [row for z, row in by_value.items() if z not in rare]
+    if not rare:
+        return _on_common(_Table.of(channel, own, common, rows, ROUGH * delta / 2), delta)
+    together: Counter[int] = Counter()
+    for z in rare:
+        together.update(by_value[z])
+    share = largest_share(sum(together.values()) / rows, rows, ROUGH * delta / 2)
+    inside = share * math.log(min(len(rare), len(channel)))
+    if merged:
+        return inside + _on_common(_Table.of(channel, own, [*common, together], rows, ROUGH * delta / 2), delta)
+    whether = -share * math.log(share) - (1 - share) * math.log1p(-share) if share < 0.5 else math.log(2)
+    if len(common) < 2:
+        return inside + whether
+    return inside + whether + _on_common(_Table.of(channel, own, common, rows, ROUGH * delta / 2), delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +139,7 @@ class _Table:
     floor: Floats
 
     @classmethod
-    def of(cls, channel: Floats, own: Floats, by_value: Sequence[Mapping[int, int]], rows: int, delta: float) -> _Table:
+    def of(cls, channel: Floats, own: Floats, by_value: Sequence[Counts], rows: int, delta: float) -> _Table:
         away = channel - own[:, None]
         little = RARE / rows * channel.max(axis=1)
         counts = np.array([sum(row.values()) for row in by_value])
@@ -117,8 +162,8 @@ class _Table:
         return found
 
 
-def _largest(table: _Table, delta: float) -> float:
-    """The bound on I_ω in nats: steps 2 to 4."""
+def _on_common(table: _Table, delta: float) -> float:
+    """The bound ΣU·I_ω in nats: steps 2 to 4."""
     codes = len(table.floor)
     rough = ROUGH * delta / 2 / (2 * codes + 1)
     least = _least_codes(table, rough) + table.floor
@@ -134,7 +179,7 @@ def _largest(table: _Table, delta: float) -> float:
         square = (math.sqrt(seen) + margin(spread, most, (1 - ROUGH) * delta)) ** 2
         below = np.minimum(1.0, np.sqrt(square * odds / least) + table.floor / least)
         factor = np.array([2 * divergence_term(-a) / (a * a) for a in map(float, below)])
-    return (square + float((factor * table.floor**2 / least).sum())) / 2
+    return table.excess * (square + float((factor * table.floor**2 / least).sum())) / 2
 
 
 def _least_codes(table: _Table, delta: float) -> Floats:
@@ -158,25 +203,9 @@ def _largest_eigenvalue(table: _Table, metric: Floats) -> float:
     blocks = table.moments * np.outer(scale, scale) * (table.weights / table.counts)[:, None, None]
     values, codes = len(blocks), len(metric)
     if values * codes > LARGEST:
-        return float(max(np.linalg.eigvalsh(block)[-1] for block in blocks))
+        return max(0.0, *(float(np.linalg.eigvalsh(block)[-1]) for block in blocks))
     whole = np.zeros((values, codes, values, codes))
     whole[range(values), :, range(values), :] = blocks
     root = np.sqrt(table.weights)
     onto = np.kron(np.eye(values) - np.outer(root, root), np.eye(codes))
-    return float(np.linalg.eigvalsh(onto @ whole.reshape(values * codes, -1) @ onto)[-1])
-
-
-def _merged(by_value: Mapping[Hashable, Mapping[int, int]]) -> tuple[list[dict[int, int]], int]:
-    """The records of each value by state, those of all rare values together and first; and how many values are rare.
-
-    Which are rare is decided by their counts. Nothing is merged if fewer than two values would be left.
-    """
-    rare = [row for row in by_value.values() if sum(row.values()) < FEW]
-    common = [dict(row) for row in by_value.values() if sum(row.values()) >= FEW]
-    if len(rare) < 2 or not common:
-        return [dict(row) for row in by_value.values()], 0
-    together: dict[int, int] = {}
-    for row in rare:
-        for s, n in row.items():
-            together[s] = together.get(s, 0) + n
-    return [together, *common], len(rare)
+    return max(0.0, float(np.linalg.eigvalsh(onto @ whole.reshape(values * codes, -1) @ onto)[-1]))

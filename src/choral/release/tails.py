@@ -10,7 +10,7 @@ from scipy.special import ndtr
 BERRY_ESSEEN = 0.56
 """A constant that holds for independent numbers with different laws (Shevtsova 2010)."""
 INTERVALS = 64
-BISECTIONS = 40
+BISECTIONS = 28
 
 
 def largest_spread(seen: float, most: float, delta: float) -> float:
