@@ -170,8 +170,8 @@ def _output(audit: Audit) -> list[str]:
         return ["The codes that were given out pass every test of what is promised."]
     what = [f"{'+'.join(test.about)} is {test.question}" if test.about else test.question for test in failed]
     return [
-        f"The codes that were given out FAIL: chance alone would rarely contradict that {'; that '.join(what[:3])}: "
-        "they may be of another release or another table, or drawn twice. Do not publish them."
+        "The codes that were given out FAIL, as by chance one honest output in a hundred does: they contradict that "
+        f"{'; that '.join(what[:3])}. They may be of another release or another table, or drawn twice. Do not publish them."
     ]
 
 

@@ -45,7 +45,7 @@ def margin(spread: float, most: float, delta: float) -> float:
     one of the two must do for all its s.
 
     >>> round(margin(1.0, 0.0, 0.05), 3), round(margin(1.0, 0.01, 0.05), 3)
-    (1.645, 1.833)
+    (1.645, 1.767)
     """
     if spread == 0:
         return 0.0
@@ -75,7 +75,7 @@ def largest_share(share: float, rows: int, delta: float) -> float:
     values there are. It also holds for means of numbers between 0 and 1.
 
     >>> [round(largest_share(n / 1000, 1000, 0.01), 3) for n in (0, 5, 500, 1000)]
-    [0.01, 0.023, 0.555, 1.0]
+    [0.009, 0.02, 0.551, 1.0]
     """
     low, high = share, 1.0
     for _ in range(BISECTIONS):
