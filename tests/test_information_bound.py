@@ -117,7 +117,7 @@ def test_a_channel_that_leaks_is_bounded_from_above_as_often_as_is_said():
 def test_lone_records_and_codes_that_hardly_anyone_gets():
     """Eight values of one record in a thousand each, a code of three, and one that the plan gives to nobody.
 
-    Of which of ten values one record in hundred has could be told 0.1 bits and more; the bound is not far above.
+    Whether a record has one of the rare values, one in a hundred, has an entropy of 0.1 bits; the bound is not far above.
     At confidence 0.8 more than 61 failures in 200 have a probability below 3e-4.
     """
     channel = ExactChannel(4, ((1, ((0, 1),)), (1, ((1, 1),)), (1, ((2, 1),)), (1, ((3, 1),))))
