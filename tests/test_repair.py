@@ -12,6 +12,7 @@ import choral as ch
 from choral.disclosure import certified
 from choral.errors import SolverError
 from choral.exact.repair import repair
+from choral.problem.packed import PackedRows
 from choral.problem.solution import Solution
 from choral.theory.bounds import group_bound
 
@@ -41,6 +42,47 @@ def test_little_is_lost(law):
     for noise, loss in ((1e-16, 1e-12), (1e-9, 1e-6), (1e-6, 1e-3)):
         again = repaired(d, d.channel + noise * rng.random(d.channel.shape))
         assert d.information - again.information < loss
+
+
+def test_entries_that_have_no_room_are_made_by_mixing():
+    """Every state has one code, so no entry can be lowered and none raised: only a mixture is private."""
+    d = ch.disclose(ch.examples.clinic(), "diagnosis")
+    rough = np.zeros((2, d.problem.size))
+    rough[np.arange(d.problem.size) % 2, np.arange(d.problem.size)] = 1.0
+    again = repaired(d, rough)
+    assert exactly_private(again)
+    assert again.codes == 2
+    assert all(len(entries) == 2 for _, entries in again.exact_channel.rows)
+
+
+def test_a_state_whose_only_code_is_too_rare_to_keep():
+    law = ch.Joint.from_counts(
+        {(0, 0, 0): 2**60, (0, 1, 1): 2**60, (1, 0, 1): 2**60, (1, 1, 0): 1}, names=["W", "X1", "X2"]
+    )
+    d = ch.disclose(law)
+    rough = np.array(
+        [[1.0 if state != (1, 0) else 0.0 for state in d.states], [float(state == (1, 0)) for state in d.states]]
+    )
+    assert exactly_private(repaired(d, rough))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_packed_rows_are_the_rows_that_were_packed(data):
+    states, codes = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 4))
+    numbers = st.integers(0, 2**62)
+    table = np.array([[data.draw(numbers) for _ in range(codes)] for _ in range(states)], dtype=np.int64)
+    others = data.draw(st.dictionaries(st.integers(0, states - 1), st.just((2**90, ((0, 2**90),)))))
+    expected = [(2**62, tuple((y, n) for y, n in enumerate(row) if n)) for row in table.tolist()]
+    expected = [others.get(s, row) for s, row in enumerate(expected)]
+    rows = PackedRows(2**62, table, others)
+    assert list(rows) == [rows[s] for s in range(states)] == expected
+    assert rows[-1] == expected[-1]
+    assert rows[:2] == expected[:2]
+    assert len(rows) == states
+    assert all(type(n) is int for _, entries in rows for _, n in entries)
+    with pytest.raises(IndexError):
+        rows[states]
 
 
 def test_nonsense_is_refused():

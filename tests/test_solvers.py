@@ -17,7 +17,8 @@ from scipy.sparse import csc_array, eye_array, kron, vstack
 import choral as ch
 from choral.disclosure import reduced_problem
 from choral.exact.verifier import ClaimFailed, check_cover
-from choral.problem.form import form_of
+from choral.problem.form import constraints, form_of
+from choral.problem.pose import pose
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.interior_point import InteriorPoint, equality_error, repaired_bound
 from choral.solvers.regular_cells import RegularCells, to_grid
@@ -29,6 +30,7 @@ from choral.solvers.sandwich_binary import (
     sandwich_binary,
 )
 from choral.solvers.sandwich_simplex import conditional_entropy, entropy, sandwich_simplex
+from choral.solvers.thinning import thinned
 
 SLACK = 1e-12
 
@@ -492,3 +494,34 @@ def test_lines_of_a_cover_are_below_the_entropy(K):
 
 def test_orbits_of_blocks():
     assert orbit((2, 1, 1, 0), (2, 2)) == (1, 2, 0, 1)
+
+
+def test_thinning_keeps_the_equalities_and_loses_nothing():
+    """Nine different sensors, 512 states: entries of rare states go; the cost is computed here anew."""
+    problem = pose(sensors(9))
+    _, M = constraints(problem)
+    p, q = problem.prior / problem.prior.sum(), problem.posterior()[1]
+    z = sandwich_binary(p, M, q, tol=0.0, rel_tol=1e-2).z
+
+    def cost(masses):
+        mass, ones = masses.sum(axis=0), q @ masses
+        return sum(m * float(binary_entropy(np.array(x / m))) for m, x in zip(mass, ones, strict=True) if m > 0)
+
+    found = thinned(z, p, M, cost)
+    assert np.count_nonzero(found) < 0.75 * np.count_nonzero(z)
+    assert np.abs(found.sum(axis=1) - p).max() < 1e-15
+    assert np.abs(M.T @ found).max() < 1e-13
+    assert found.min() >= 0
+    assert cost(found) <= cost(z)
+
+
+def test_thinning_gives_back_what_it_cannot_improve():
+    """Where every change costs, nothing is changed; nor where there are few states."""
+    rng = np.random.default_rng(3)
+    p = np.full(400, 1 / 400)
+    M = rng.random((400, 2)) - 0.5
+    M -= p @ M
+    z = np.outer(p, [0.5, 0.499999, 0.000001])
+    assert thinned(z, p, M, lambda masses: float(np.abs(masses - z).sum())) is z
+    few = z[:100]
+    assert thinned(few, p[:100], M[:100], lambda masses: float(np.count_nonzero(masses))) is few

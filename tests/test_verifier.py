@@ -185,8 +185,67 @@ def test_a_group_removed_leaves_a_weaker_claim_that_is_printed(release):
         ("upper bound", lambda d: d.update(bound={"kind": "group", "group": 17})),
     ],
 )
-def test_forgeries_are_named(release, claim, change):
+@pytest.mark.parametrize("long", [verifier.LONG, 2])
+def test_forgeries_are_named(release, claim, change, long, monkeypatch):
+    monkeypatch.setattr(verifier, "LONG", long)
     assert rejected(release, change) == claim
+
+
+@pytest.mark.parametrize("law", [ch.examples.clinic(), ch.examples.noisy_copies(3)])
+def test_lists_that_are_not_kept_change_nothing(law, monkeypatch):
+    target = "diagnosis" if "diagnosis" in law.names else "W"
+    plain = ch.disclose(law, target)
+    found = plain.verify()
+    monkeypatch.setattr(verifier, "LONG", 2)
+    monkeypatch.setattr(verifier, "BLOCK", 3)
+    d = ch.disclose(law, target)
+    kept = [d.document["law"]["cells"], d.document["channel"]["states"], d.document["channel"]["rows"]]
+    assert all(isinstance(listed, verifier.Lazy) for listed in kept)
+    assert d.document["digest"] == plain.document["digest"]
+    assert document_to_text(d.document) == document_to_text(plain.document)
+    assert json.loads(document_to_text(d.document)) == json.loads(json.dumps(plain.document))
+    assert d.verify() == found
+    read = verifier.read(document_to_text(plain.document))
+    assert isinstance(read["channel"]["rows"], verifier.Lazy)
+    assert list(read["channel"]["rows"]) == plain.document["channel"]["rows"]
+    assert d.channel_of(d.states[0]) == plain.channel_of(d.states[0])
+    with pytest.raises(IndexError):
+        read["channel"]["rows"][len(read["channel"]["rows"])]
+
+
+def as_plain(value):
+    """A JSON value with all its lists kept."""
+    if verifier.is_list(value):
+        return [as_plain(item) for item in value]
+    return {key: as_plain(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data(), st.sampled_from([0, 1, 3, 1000]))
+def test_reading_agrees_with_the_json_module_on_damaged_text(data, long):
+    """Some characters of a small file are removed, repeated or replaced, and blanks put in: both read it, or neither does."""
+    text = """{"format": "x", "law": {"kind": "table", "cells": [[0, "a"], [1, "b"] , [2,"c"]]},
+    "channel": {"rows": [["1",[0,"1"]],["2", [0, "1"]]], "states": [ ], "codes": 1e0}, "notes": {},
+    "also": [{"cells": [1]}]}"""
+    for _ in range(data.draw(st.integers(0, 3))):
+        i = data.draw(st.integers(0, len(text)))
+        new = data.draw(
+            st.sampled_from(["", "", ",", "[", "]", "{", "}", '"', ":", " ", "\n", "0", "\\", "\x0b", '"law":{},'])
+        )
+        text = text[:i] + new + text[i + data.draw(st.integers(0, 2)) :]
+    try:
+        expected = json.loads(text, object_pairs_hook=verifier.no_twins)
+    except (ValueError, verifier.ClaimFailed):
+        expected = None
+    before, verifier.LONG = verifier.LONG, long
+    try:
+        found, end = verifier.read_value(text, 0)
+        found = as_plain(found) if not text[end:].strip(" \t\n\r") else None
+    except (ValueError, verifier.ClaimFailed):
+        found = None
+    finally:
+        verifier.LONG = before
+    assert found == expected
 
 
 def test_the_channel_of_another_law_is_rejected(release):

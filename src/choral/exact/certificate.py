@@ -7,12 +7,11 @@ docs/release-format.md. Only what the verifier accepts is ever written to a file
 from __future__ import annotations
 
 import datetime
-import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from choral.describe.channels import Channel
 from choral.describe.compact import Exchangeable, Sensors
@@ -23,9 +22,10 @@ from choral.exact.information import stated_bound, stated_information, stated_le
 from choral.problem.budget import Budget
 from choral.problem.form import further_rows
 from choral.problem.kernel import Problem
-from choral.problem.solution import Bound, DeterminedBound, ExactChannel, GroupBound, Solution, VertexBound
+from choral.problem.solution import Bound, DeterminedBound, ExactChannel, GroupBound, Row, Solution, VertexBound
 
 Law: TypeAlias = "Joint | Exchangeable | Sensors"
+T = TypeVar("T")
 FORMAT = "choral release"
 VERSION = 1
 
@@ -60,7 +60,7 @@ def release_document(law: Law, problem: Problem, solution: Solution, notes: Mapp
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     """The document with the digest over everything else."""
     rest = {key: value for key, value in document.items() if key != "digest"}
-    return {**rest, "digest": hashlib.sha256(_canonical(rest)).hexdigest()}
+    return {**rest, "digest": verifier.digest_of(rest)}
 
 
 def check(document: Mapping[str, Any], say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
@@ -85,8 +85,16 @@ def check_privacy(document: Mapping[str, Any]) -> None:
 
 def document_to_text(document: Mapping[str, Any]) -> str:
     """The text of a release file: JSON, one key per line at the top."""
-    lines = [f"{json.dumps(key)}: {_dump(value)}" for key, value in document.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    return "".join(_pieces(document))
+
+
+def _pieces(document: Mapping[str, Any]) -> Iterator[str]:
+    lead = "{\n"
+    for key, value in document.items():
+        yield f"{lead}{json.dumps(key)}: "
+        yield from verifier.pieces(value)
+        lead = ",\n"
+    yield "\n}\n"
 
 
 def text_to_document(text: str, place: str) -> dict[str, Any]:
@@ -142,7 +150,8 @@ def channel_of(document: Mapping[str, Any], law: Law, problem: Problem) -> Exact
     rows = {}
     for state, (denominator, *entries) in zip(channel["states"], channel["rows"], strict=True):
         rows[tuple(state)] = int(denominator, 16), tuple((y, int(text, 16)) for y, text in entries)
-    return ExactChannel(channel["codes"], tuple(rows[tuple(state)] for state in _states(law, problem)))
+    places = _places(law, problem)
+    return ExactChannel(channel["codes"], tuple(rows[tuple(places(state))] for state in problem.states))
 
 
 def _prior_and_rows(prior: list[str], rows: list[list[str]]) -> tuple[list[Fraction], list[list[Fraction]]]:
@@ -225,24 +234,36 @@ def _law(law: Law, problem: Problem) -> dict[str, Any]:
         "kind": "table",
         "columns": list(part.names),
         "alphabets": [[encode(value) for value in alphabet] for alphabet in part.alphabets],
-        "cells": [[*cell, f"{weight:x}"] for cell, weight in part.cells.items()],
+        "cells": _listed(list(part.cells.items()), lambda cell: [*cell[0], f"{cell[1]:x}"]),
     }
 
 
-def _states(law: Law, problem: Problem) -> list[list[int]]:
-    """The states as lists of integers: positions in alphabets, counts of a type, or a score."""
+def _listed(items: Sequence[T], written: Callable[[T], list[Any]]) -> Any:
+    """The items as they are written: a list, or where that would be long, one that is made as it is read."""
+    if len(items) > verifier.LONG:
+        return verifier.Lazy(len(items), lambda i: written(items[i]))
+    return [written(item) for item in items]
+
+
+def _places(law: Law, problem: Problem) -> Callable[[Sequence[Any]], list[int]]:
+    """What writes a state as integers: positions in alphabets, counts of a type, or a score."""
     if not isinstance(law, Joint):
-        return [list(state) for state in problem.states]
+        return list
     positions = [{value: i for i, value in enumerate(law.alphabets[law.position(name)])} for name in problem.columns]
-    return [[where[v] for where, v in zip(positions, state, strict=True)] for state in problem.states]
+    return lambda state: [where[v] for where, v in zip(positions, state, strict=True)]
 
 
 def _channel(law: Law, problem: Problem, channel: ExactChannel) -> dict[str, Any]:
     return {
         "codes": channel.codes,
-        "states": _states(law, problem),
-        "rows": [[f"{denominator:x}", *([y, f"{n:x}"] for y, n in entries)] for denominator, entries in channel.rows],
+        "states": _listed(problem.states, _places(law, problem)),
+        "rows": _listed(channel.rows, _row),
     }
+
+
+def _row(row: Row) -> list[Any]:
+    denominator, entries = row
+    return [f"{denominator:x}", *([y, f"{n:x}"] for y, n in entries)]
 
 
 def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
@@ -277,11 +298,3 @@ def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
 def hexadecimal(numbers: Sequence[Fraction]) -> list[str]:
     """Signed fractions of hexadecimal integers."""
     return [f"{x.numerator:x}/{x.denominator:x}" for x in numbers]
-
-
-def _canonical(document: Mapping[str, Any]) -> bytes:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

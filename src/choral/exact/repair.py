@@ -5,7 +5,7 @@
    code and y* have most mass: one exact solve. y* gives what they take.
 3. y* is private then, too: the masses of all codes sum to the prior, which satisfies the equations.
 4. Should an entry be negative, the channel is mixed with one that ignores the record (any such channel is private)
-   at a weight δ just large enough. The loss is of order δ log(1/δ).
+   at a weight δ large enough, and rounded again; should that not do, it is mixed exactly. The loss is of order δ log(1/δ).
 """
 
 from __future__ import annotations
@@ -18,15 +18,23 @@ import numpy as np
 import scipy.linalg
 
 from choral.errors import SolverError
-from choral.problem.form import equations
+from choral.problem.form import constraints, equations
 from choral.problem.kernel import Floats, Index, Problem
+from choral.problem.packed import PackedRows
 from choral.problem.solution import ExactChannel, Row
 
 GRID_BITS = 60
+UNIT = 2**GRID_BITS
 FEW_STATES = 300
 """Among so many states (or ten times the equations) independent ones are looked for first."""
 LEAST_MASS = 2.0**-50
 """Codes rarer than this join the most likely one before anything is solved for them."""
+LEAST_SHARE = 2.0**-50
+"""Of a channel that ignores the record, where one is mixed in at all."""
+ROUNDS = 3
+"""Times that the channel is mixed and rounded again, before it is mixed exactly."""
+PART = 4096
+"""States that are treated at once."""
 
 
 def repair(problem: Problem, channel: Floats) -> ExactChannel:
@@ -38,54 +46,68 @@ def repair(problem: Problem, channel: Floats) -> ExactChannel:
         raise SolverError(
             f"A channel of shape {channel.shape} does not fit {problem.size} states.", "Give one row per code."
         )
-    if not np.isfinite(channel).all() or not (channel.sum(axis=0) > 0).all():
+    if not np.isfinite(channel).all() or not (np.maximum(channel, 0.0).sum(axis=0) > 0).all():
         raise SolverError("The channel has entries that are not finite, or a state without codes.", "Solve again.")
-    shares = np.clip(channel, 0.0, None)
-    shares = shares / shares.sum(axis=0)
-    mass = shares @ problem.prior
+    mass = np.array([np.maximum(code, 0.0) @ problem.prior for code in channel])
     rest = int(mass.argmax())
-    kept = [y for y in range(len(mass)) if y != rest and mass[y] >= LEAST_MASS]
-    grid = np.rint(shares[kept].T * float(2**GRID_BITS)).astype(np.int64)  # states × codes, all but y*
-    changes = _changes(problem, grid, shares[kept], shares[rest])
-    rows = _rows(grid, changes)
-    return ExactChannel(len(kept) + 1, tuple(_mixed(rows, [*mass[kept], mass[rest]])))
+    order = [*(y for y in range(len(mass)) if y != rest and mass[y] >= LEAST_MASS), rest]
+    law = mass[order] / mass[order].sum()
+    exact = _Equations(problem)
+    share = 0.0
+    for _ in range(ROUNDS):
+        grid = _grid(channel, order, share * law, 1 - share)
+        changed = _changed(grid, _changes(exact, problem.prior, grid))
+        need = _needed(changed, law)
+        if not need:
+            return ExactChannel(len(order), PackedRows(UNIT, grid, {s: _row(row, UNIT) for s, row in changed.items()}))
+        share = min(0.5, max(2 * (share + float(need)), LEAST_SHARE))
+    return ExactChannel(len(order), _mixed(grid, changed, law, need))
 
 
-def _changes(problem: Problem, grid: Index, shares: Floats, rest: Floats) -> dict[tuple[int, int], Fraction]:
-    """(state, code) → what must be added, in units of the grid, for every code but the last to be private."""
-    equations = _Equations.of(problem)
-    residuals = equations.residuals(grid)
-    changes: dict[tuple[int, int], Fraction] = {}
-    for y in range(grid.shape[1]):
-        room = problem.prior * np.minimum(shares[y], rest)
-        for s, change in equations.solve(residuals[y], room):
+def _grid(channel: Floats, order: list[int], law: Floats, share: float) -> Index:
+    """law + share · p(y | s) on the grid, states × codes: no entry is negative, and each state has all of its unit."""
+    grid = np.empty((channel.shape[1], len(order)), dtype=np.int64)
+    for start in range(0, len(grid), PART):
+        part = np.maximum(channel[:, start : start + PART].T, 0.0)
+        part = law + share * part[:, order] / part.sum(axis=1, keepdims=True)
+        rows = np.rint(part * float(UNIT)).astype(np.int64)
+        rows[:, -1] = 0
+        most = rows.argmax(axis=1)
+        rows[np.arange(len(rows)), most] -= np.maximum(rows.sum(axis=1) - UNIT, 0)
+        rows[:, -1] = UNIT - rows.sum(axis=1)
+        grid[start : start + PART] = rows
+    return grid
+
+
+def _changes(exact: _Equations, prior: Floats, grid: Index) -> dict[int, dict[int, Fraction]]:
+    """state → code → what must be added, in units of the grid, for every code but the last to be private."""
+    residuals = exact.residuals(grid[:, :-1])
+    changes: dict[int, dict[int, Fraction]] = {}
+    for y, residual in enumerate(residuals):
+        room = prior * np.minimum(grid[:, y], grid[:, -1])
+        for s, change in exact.solve(residual, room):
             if change:
-                changes[s, y] = change
+                changes.setdefault(s, {})[y] = change
     return changes
 
 
 class _Equations:
-    """The privacy equations of one code: Σ_s centred[i][s] · p(y | s) = 0 in integers."""
+    """The privacy equations of one code, exactly and in floats."""
 
-    def __init__(self, centred: flint.fmpz_mat, floats: Floats) -> None:
-        self.centred = centred
-        self.floats = floats
-        norms = np.linalg.norm(floats, axis=0)
-        self.directions = floats / np.where(norms > 0, norms, 1.0)
-
-    @classmethod
-    def of(cls, problem: Problem) -> _Equations:
-        rows = equations(problem).integers
-        floats = np.zeros((len(rows), problem.size))
-        for i, row in enumerate(rows):
-            largest = max(map(abs, row)) if not problem.plain else problem.total**2
-            floats[i] = [x / largest for x in row]
-        return cls(flint.fmpz_mat(len(rows), problem.size, [x for row in rows for x in row]), floats)
+    def __init__(self, problem: Problem) -> None:
+        self.exact = equations(problem)
+        _, self.floats = constraints(problem)
 
     def residuals(self, grid: Index) -> list[list[int]]:
         """By how much each code misses each equation."""
-        entries = flint.fmpz_mat(grid.shape[0], grid.shape[1], grid.ravel().tolist())
-        return [list(map(int, column)) for column in (self.centred * entries).transpose().tolist()]
+        states, codes = grid.shape
+        found = flint.fmpz_mat(len(self.exact.rows), codes)
+        for start in range(0, states, PART):
+            stop = min(start + PART, states)
+            integers = [x for row in self.exact.at(range(start, stop)) for x in row]
+            entries = flint.fmpz_mat(stop - start, codes, grid[start:stop].ravel().tolist())
+            found += flint.fmpz_mat(len(self.exact.rows), stop - start, integers) * entries
+        return [list(map(int, column)) for column in found.transpose().tolist()]
 
     def solve(self, residual: list[int], room: Floats) -> list[tuple[int, Fraction]]:
         """Changes at a few states with much room that cancel the residual exactly."""
@@ -94,7 +116,7 @@ class _Equations:
             return []
         for weights in (room, np.ones_like(room)):
             states = self._independent_states(weights)
-            square = flint.fmpq_mat(size, size, [self.centred[i, s] for i in range(size) for s in states])
+            square = flint.fmpq_mat(size, size, [x for row in self.exact.at(states) for x in row])
             try:
                 solved = square.solve(flint.fmpq_mat(size, 1, [-x for x in residual]))
             except ZeroDivisionError:
@@ -104,54 +126,62 @@ class _Equations:
 
     def _independent_states(self, weights: Floats) -> list[int]:
         """As many states as equations, independent as far as floats can tell, with large weights first."""
-        size = len(self.floats)
+        size = self.floats.shape[1]
         few = np.argsort(-weights)[: max(FEW_STATES, 10 * size)]
         for states in (few, np.arange(len(weights))):
             part = weights[states]
             scale = np.sqrt(part / part.max()) if part.max() > 0 else np.ones_like(part)
-            columns = self.directions[:, states] * np.maximum(scale, 1e-150)
+            columns = self.floats[states].T
+            norms = np.linalg.norm(columns, axis=0)
+            columns = columns / np.where(norms > 0, norms, 1.0) * np.maximum(scale, 1e-150)
             corner, order = scipy.linalg.qr(columns, mode="r", pivoting=True)
             if abs(corner[size - 1, size - 1]) > 1e-9 * abs(corner[0, 0]):
                 break
         return [int(states[k]) for k in order[:size]]
 
 
-def _rows(grid: Index, changes: dict[tuple[int, int], Fraction]) -> list[list[tuple[int, int | Fraction]]]:
-    """p(y | s) by state, in units of the grid: exact, sums to the grid, entries perhaps negative."""
-    unit, last = 2**GRID_BITS, grid.shape[1]
-    by_state: dict[int, dict[int, Fraction]] = {}
-    for (s, y), change in changes.items():
-        by_state.setdefault(s, {})[y] = change
-    rows: list[list[tuple[int, int | Fraction]]] = []
-    for s, values in enumerate(grid.tolist()):
-        row: list[tuple[int, int | Fraction]] = [(y, v) for y, v in enumerate(values) if v]
-        if s in by_state:
-            sums: dict[int, int | Fraction] = dict(row)
-            for y, change in by_state[s].items():
-                sums[y] = sums.get(y, 0) + change
-            row = sorted(sums.items())
-        rows.append([*row, (last, unit - sum(v for _, v in row))])
+Entries = list[tuple[int, "int | Fraction"]]
+
+
+def _changed(grid: Index, changes: dict[int, dict[int, Fraction]]) -> dict[int, Entries]:
+    """The rows that change, in units of the grid: exact, with the sum of the grid, entries perhaps negative."""
+    rows = {}
+    for s, change in changes.items():
+        row: list[int | Fraction] = grid[s].tolist()
+        for y, more in change.items():
+            row[y] += more
+            row[-1] -= more
+        rows[s] = [(y, v) for y, v in enumerate(row) if v]
     return rows
 
 
-def _mixed(rows: list[list[tuple[int, int | Fraction]]], mass: list[float]) -> list[Row]:
-    """The rows, mixed with a code that ignores the record as far as needed to have no negative entry."""
-    unit = 2**GRID_BITS
-    law = [max(1, int(m * (unit - len(mass)))) for m in mass]
-    law[-1] += unit - sum(law)
-    need = max((Fraction(-v) / (law[y] - v) for row in rows for y, v in row if v < 0), default=Fraction(0))
-    share = math.ceil(need * unit)
-    if share == 0:
-        return [_row([(y, v) for y, v in row if v], unit) for row in rows]
-    mixed = []
-    for row in rows:
-        entries = dict(row)
-        full = [(y, (unit - share) * entries.get(y, 0) + share * law[y]) for y in range(len(mass))]
-        mixed.append(_row([(y, v) for y, v in full if v], unit * unit))
-    return mixed
+def _needed(changed: dict[int, Entries], law: Floats) -> Fraction:
+    """The least share of a code with this law that leaves no entry negative."""
+    units = _units(law)
+    return max(
+        (Fraction(-v) / (units[y] - v) for row in changed.values() for y, v in row if v < 0), default=Fraction(0)
+    )
 
 
-def _row(entries: list[tuple[int, int | Fraction]], unit: int) -> Row:
+def _units(law: Floats) -> list[int]:
+    """A law in units of the grid; no code has none."""
+    units = [max(1, int(p * (UNIT - len(law)))) for p in law.tolist()]
+    units[-1] += UNIT - sum(units)
+    return units
+
+
+def _mixed(grid: Index, changed: dict[int, Entries], law: Floats, need: Fraction) -> tuple[Row, ...]:
+    """The rows, mixed exactly with a code that ignores the record."""
+    units, share = _units(law), math.ceil(need * UNIT)
+    rows = []
+    for s, plain in enumerate(grid.tolist()):
+        entries = dict(changed[s]) if s in changed else dict(enumerate(plain))
+        full = [(y, (UNIT - share) * entries.get(y, 0) + share * unit) for y, unit in enumerate(units)]
+        rows.append(_row([(y, v) for y, v in full if v], UNIT * UNIT))
+    return tuple(rows)
+
+
+def _row(entries: Entries, unit: int) -> Row:
     """Entries in parts of a unit that they sum to, as integers."""
     common = math.lcm(*(v.denominator for _, v in entries))
     return unit * common, tuple((y, int(v * common)) for y, v in entries)

@@ -25,7 +25,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
+from array import array
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import gcd, lcm
@@ -40,6 +42,11 @@ MOST_SAMPLES = 100_000
 MOST_BITS = 1 << 20  # of a denominator in a proof by lines
 DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a file has most of
+LONG = (
+    50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
+)
+BLOCK = 1000  # items of a list that are written at once
 BITS = 192  # fixed-point precision of probabilities, lines and multipliers
 
 
@@ -130,10 +137,57 @@ def rational(text, claim):
     return Fraction(whole(head, claim) * (-1 if text.startswith("-") else 1), bottom)
 
 
-def canonical(document):
-    """The bytes that the digest is taken over: everything but the digest, keys sorted, no spaces."""
-    rest = {key: value for key, value in document.items() if key != "digest"}
-    return json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+class Lazy:
+    """A list that is too long to keep: `item` makes the item at a position, anew each time."""
+
+    def __init__(self, size, item):
+        self.size, self.item = size, item
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, position):
+        if not 0 <= position < self.size:
+            raise IndexError(position)
+        return self.item(position)
+
+
+def is_list(value):
+    """Whether a JSON value is a list, kept or not."""
+    return isinstance(value, (list, Lazy))
+
+
+def pieces(value):
+    """A JSON value as text, piece by piece: keys sorted, no spaces."""
+    if isinstance(value, dict):
+        lead = "{"
+        for key in sorted(value):
+            yield f"{lead}{dump(key)}:"
+            yield from pieces(value[key])
+            lead = ","
+        yield "}" if value else "{}"
+    elif isinstance(value, Lazy) or (isinstance(value, list) and len(value) > BLOCK):
+        lead = "["
+        for start in range(0, len(value), BLOCK):
+            block = [value[i] for i in range(start, min(start + BLOCK, len(value)))]
+            yield lead + dump(block)[1:-1]
+            lead = ","
+        yield "]"
+    else:
+        yield dump(value)
+
+
+def dump(value):
+    """A short JSON value as text, keys sorted, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest_of(document):
+    """SHA-256 of everything but the digest, as text with keys sorted and no spaces."""
+    found = hashlib.sha256()
+    for piece in pieces({key: value for key, value in document.items() if key != "digest"}):
+        found.update(piece.encode())
+    return found.hexdigest()
 
 
 def no_twins(pairs):
@@ -143,10 +197,67 @@ def no_twins(pairs):
     return dict(pairs)
 
 
+DECODER = json.JSONDecoder(object_pairs_hook=no_twins)
+BLANK = re.compile(r"[ \t\n\r]*")
+
+
+def after(text, place, mark):
+    """The next place that is not blank after this mark, which must be next itself."""
+    place = BLANK.match(text, place).end()
+    if not text.startswith(mark, place):
+        raise ValueError(f"{mark!r} is missing at character {place}")
+    return BLANK.match(text, place + 1).end()
+
+
+def read_value(text, place, path=()):
+    """The JSON value at a place, and where it ends; the long lists of the law and of the channel stay in the text."""
+    place = BLANK.match(text, place).end()
+    if path in LISTS and text.startswith("[", place):
+        return read_list(text, after(text, place, "["))
+    if text.startswith("{", place) and any(path == longer[: len(path)] for longer in LISTS):
+        return read_object(text, after(text, place, "{"), path)
+    return DECODER.raw_decode(text, place)
+
+
+def read_object(text, place, path):
+    """The rest of an object whose first key is at a place."""
+    pairs = []
+    while not (text.startswith("}", place) and not pairs):
+        if not text.startswith('"', place):
+            raise ValueError(f"a key is missing at character {place}")
+        key, place = DECODER.raw_decode(text, place)
+        value, place = read_value(text, after(text, place, ":"), (*path, key))
+        pairs.append((key, value))
+        place = BLANK.match(text, place).end()
+        if text.startswith("}", place):
+            break
+        place = after(text, place, ",")
+    return no_twins(pairs), place + 1
+
+
+def read_list(text, place):
+    """The rest of a list whose first item is at a place."""
+    items, places = [], array("Q")
+    while not (text.startswith("]", place) and not places):
+        item, end = DECODER.raw_decode(text, place)
+        places.append(place)
+        if len(places) <= LONG:
+            items.append(item)
+        place = BLANK.match(text, end).end()
+        if text.startswith("]", place):
+            break
+        place = after(text, place, ",")
+    if len(places) <= LONG:
+        return items, place + 1
+    return Lazy(len(places), lambda i: DECODER.raw_decode(text, places[i])[0]), place + 1
+
+
 def read(text):
     """The document in a release file, if it is whole and of a version that this file knows."""
     try:
-        document = json.loads(text, object_pairs_hook=no_twins)
+        document, end = read_value(text, 0)
+        if BLANK.match(text, end).end() != len(text):
+            raise ValueError("something follows its end")
     except (ValueError, RecursionError) as error:
         raise ClaimFailed("file", f"it is not JSON, or it was cut off ({error})") from None
     need(isinstance(document, dict) and document.get("format") == FORMAT, "file", "it is not a choral release")
@@ -155,11 +266,10 @@ def read(text):
     need(version <= VERSION, "file", f"it has version {version}, newer than {VERSION}, which this verifier knows")
     need(version == VERSION, "file", f"version {version} never existed")
     try:
-        content = canonical(document)
+        digest = digest_of(document)
     except (ValueError, RecursionError) as error:
         raise ClaimFailed("file", f"it holds what JSON cannot ({error})") from None
     need(isinstance(document.get("notes"), dict), "file", "it has no notes")
-    digest = hashlib.sha256(content).hexdigest()
     need(document.get("digest") == digest, "digest", f"it should be {digest}; the file was altered or cut")
     return document
 
@@ -200,7 +310,7 @@ class Table:
             need(len(different) == len(alphabet), "law", f"the alphabet of {name} lists a value twice")
         self.cells = {}
         listed = law.get("cells")
-        need(isinstance(listed, list) and listed, "law", "it has no cells")
+        need(is_list(listed) and len(listed), "law", "it has no cells")
         for entry in listed:
             need(isinstance(entry, list) and len(entry) == len(self.columns) + 1, "law", f"bad cell {entry!r}")
             *index, text = entry
@@ -211,18 +321,28 @@ class Table:
             need(tuple(index) not in self.cells, "law", f"the cell {index} is listed twice")
             self.cells[tuple(index)] = weight
         self.total = sum(self.cells.values())
+        self.known = {}
 
     def weights(self, names):
         """Integer weights of the marginal of these columns."""
+        if tuple(names) in self.known:
+            return self.known[tuple(names)]
         where = [self.columns.index(name) for name in names]
         sums = {}
         for cell, weight in self.cells.items():
             key = tuple(cell[i] for i in where)
             sums[key] = sums.get(key, 0) + weight
+        if len(names) == 1:
+            self.known[tuple(names)] = sums
         return sums
 
-    def seen_from(self, used, names):
-        """For each value of the used columns, the joint weights with each value of these columns."""
+    def seen_from(self, used, names, prior):
+        """For each value of the used columns, the joint weights with each value of these columns.
+
+        `prior`, the weights of the used columns, is all that is needed where these are among them.
+        """
+        if self.screens(used, names):
+            return Contained(prior, [used.index(name) for name in names])
         joint = self.weights([*used, *names])
         split = {}
         for cell, weight in joint.items():
@@ -239,10 +359,34 @@ class Table:
         for name, alphabet in zip(self.columns, self.alphabets):
             values = ", ".join(ascii(value) for value in alphabet[:8])
             lines.append(f"{name}: {len(alphabet)} values ({values}{', …' if len(alphabet) > 8 else ''})")
-        listed = sorted((cell, f"{weight:x}") for cell, weight in self.cells.items())
-        digest = hashlib.sha256(repr(listed).encode()).hexdigest()
-        lines.append(f"fingerprint of the weights {digest[:16]}")
+        found = hashlib.sha256()
+        for number, cell in enumerate(sorted(self.cells)):
+            item = repr((cell, f"{self.cells[cell]:x}"))
+            found.update(f"{', ' if number else '['}{item}".encode())
+        found.update(b"]")
+        lines.append(f"fingerprint of the weights {found.hexdigest()[:16]}")
         return lines
+
+
+class Contained:
+    """For each state {value: weight} of columns that the state contains: one value, with all of its weight."""
+
+    def __init__(self, prior, where):
+        self.prior, self.where = prior, where
+
+    def __getitem__(self, state):
+        return {tuple([state[i] for i in self.where]): self.prior[state]}
+
+    def __contains__(self, state):
+        return state in self.prior
+
+    def items(self):
+        """Every state with its value and weight."""
+        return ((state, self[state]) for state in self.prior)
+
+    def values(self):
+        """The value and weight of every state."""
+        return (self[state] for state in self.prior)
 
 
 def symbol(value):
@@ -311,7 +455,7 @@ class Compact:
                 sums[value] = sums.get(value, 0) + weight
         return sums
 
-    def seen_from(self, used, names):
+    def seen_from(self, used, names, prior):
         """For each state the joint weights with each value of W or of a group."""
         need(list(used) == [self.looks_at], "use", f"a channel on this law looks at the {self.looks_at}")
         need(len(names) == 1 and names[0] in self.joint, "law", f"{names} is not a variable of this law")
@@ -547,8 +691,8 @@ def short(number):
 class Channel:
     """p(y | s) for every state, and with the prior the joint law of state and code: all in integers.
 
-    A row of the file is [denominator, [code, numerator], …]. With the weight w of the state, the joint mass of state
-    and code is w·numerator / denominator, in units of the law; `rows` keeps it as (numerator·top, bottom) reduced.
+    A row of the file is [denominator, [code, numerator], …]; `rows` keeps it as (denominator, codes, numerators). With the
+    weight w of the state, the joint mass of state and code is w·numerator / denominator, in units of the law.
     """
 
     def __init__(self, document, prior):
@@ -557,17 +701,16 @@ class Channel:
         self.codes = channel.get("codes")
         need(type(self.codes) is int and self.codes > 0, "channel", "it has no codes")
         states, rows = channel.get("states"), channel.get("rows")
-        need(isinstance(states, list) and isinstance(rows, list), "channel", "it lists no states")
-        entries = sum(len(row) - 1 for row in rows if isinstance(row, list))
-        need(self.codes <= entries, "channel", f"it claims {self.codes} codes, more than it lists entries")
+        need(is_list(states) and is_list(rows), "channel", "it lists no states")
         need(len(states) == len(rows), "channel", "it does not list one row per state")
-        self.rows, self.given = {}, {}
+        self.prior, self.rows = prior, dict.fromkeys(prior)
+        known, listed = {}, 0
         for state, row in zip(states, rows):
             key = tuple(state) if isinstance(state, list) and all(type(i) is int for i in state) else None
             need(key in prior, "channel", f"the state {state} has no probability under the law")
-            need(key not in self.rows, "channel", f"the state {state} is listed twice")
+            need(self.rows[key] is None, "channel", f"the state {state} is listed twice")
             need(isinstance(row, list) and len(row) > 1, "channel", f"the state {state} has no weights")
-            denominator, last, entries = whole(row[0], "channel"), -1, []
+            denominator, last, codes, numerators = whole(row[0], "channel"), -1, [], []
             need(denominator > 0, "channel", f"the denominator of state {state} is zero")
             for entry in row[1:]:
                 if not isinstance(entry, list) or len(entry) != 2:
@@ -578,39 +721,41 @@ class Channel:
                 weight = whole(text, "channel")
                 if weight == 0:
                     raise ClaimFailed("channel", f"a weight of zero is listed at state {state}")
-                entries.append((y, weight))
+                codes.append(y)
+                numerators.append(weight)
                 last = y
-            if sum(weight for _, weight in entries) != denominator:
+            if sum(numerators) != denominator:
                 reason = (
                     f"the weights of state {state} do not sum to its denominator, so its codes do not sum to its prior"
                 )
                 raise ClaimFailed("prior", reason)
-            shared = gcd(prior[key], denominator)
-            self.rows[key] = prior[key] // shared, denominator // shared, entries
-            self.given[key] = denominator, entries
-        missing = next((key for key in prior if key not in self.rows), None)
+            codes = tuple(codes)
+            self.rows[key] = (
+                known.setdefault(denominator, denominator),
+                known.setdefault(codes, codes),
+                array("Q", numerators) if denominator < 1 << 64 else tuple(numerators),
+            )
+            listed += len(codes)
+        need(self.codes <= listed, "channel", f"it claims {self.codes} codes, more than it lists entries")
+        missing = next((key for key, row in self.rows.items() if row is None), None)
         need(missing is None, "channel", f"the state {list(missing or ())} is missing")
-        self.weigh(prior)
+        self.weigh()
         for y, total in enumerate(self.mass):
             need(total > 0, "channel", f"code {y} is never used")
         need(sum(self.mass) == sum(prior.values()), "prior", "the codes do not sum to the prior")
 
-    def weigh(self, prior):
-        """The mass of every code under a prior, in units of its law."""
+    def weigh(self):
+        """The mass of every code, in units of the law."""
         self.mass = [Fraction(0)] * self.codes
-        [sums] = self.sums([{key: {(): (1, 1)} for key in prior}])
+        [sums] = self.sums([Nothing()])
         for y, total in sums[()].items():
             self.mass[y] = total
 
     def under(self, prior):
         """The same channel with another prior on its states."""
         other = object.__new__(Channel)
-        other.codes, other.given, other.rows = self.codes, self.given, {}
-        for key, weight in prior.items():
-            denominator, entries = self.given[key]
-            shared = gcd(weight, denominator)
-            other.rows[key] = weight // shared, denominator // shared, entries
-        other.weigh(prior)
+        other.codes, other.rows, other.prior = self.codes, self.rows, prior
+        other.weigh()
         return other
 
     def sums(self, groups):
@@ -619,10 +764,13 @@ class Channel:
         Masses with one denominator are added as integers; the few sums are then added as fractions.
         """
         sums = [{} for _ in groups]
-        for key, (top, bottom, entries) in self.rows.items():
-            masses = [(y, weight * top) for y, weight in entries]
+        for state, weight in self.prior.items():
+            denominator, codes, numerators = self.rows[state]
+            shared = gcd(weight, denominator)
+            top, bottom = weight // shared, denominator // shared
+            masses = [(y, n * top) for y, n in zip(codes, numerators)]
             for group, parts in zip(groups, sums):
-                for z, (p, q) in group[key].items():
+                for z, (p, q) in group[state].items():
                     by_bottom = parts.setdefault(z, {}).setdefault(bottom * q, {})
                     for y, mass in masses:
                         by_bottom[y] = by_bottom.get(y, 0) + (mass if p == 1 else mass * p)
@@ -638,15 +786,25 @@ class Channel:
         return results
 
 
-def shares_of(law, used, group, prior):
-    """P(z | state) as reduced (p, q), for every state and every value of the group."""
-    shares = {}
-    for state, values in law.seen_from(used, group).items():
-        total = prior[state]
-        shares[state] = {
-            z: (1, 1) if w == total else (w // gcd(w, total), total // gcd(w, total)) for z, w in values.items()
+class Nothing:
+    """The group of no columns, which has one value."""
+
+    def __getitem__(self, state):
+        return {(): (1, 1)}
+
+
+class Shares:
+    """P(z | state) as reduced (p, q), for every value z of a group that has weight together with the state."""
+
+    def __init__(self, law, used, group, prior):
+        self.seen, self.prior = law.seen_from(used, group, prior), prior
+
+    def __getitem__(self, state):
+        total = self.prior[state]
+        return {
+            z: (1, 1) if w == total else (w // gcd(w, total), total // gcd(w, total))
+            for z, w in self.seen[state].items()
         }
-    return shares
 
 
 def independence(law, group, channel, found):
@@ -684,7 +842,7 @@ def leakage(law, group, channel, found):
 
 def check_groups(law, used, groups, budgets, channel, prior, stated, say):
     """Privacy of every group, or that its budget is kept; where there is a budget, the leakage is as stated."""
-    by_group = channel.sums([shares_of(law, used, group, prior) for group in groups])
+    by_group = channel.sums([Shares(law, used, group, prior) for group in groups])
     for position, (group, budget, found) in enumerate(zip(groups, budgets, by_group)):
         name = "+".join(group)
         if budget is None:
@@ -741,12 +899,12 @@ def check_further(document, law, used, groups, channel, say):
         need(needed <= set(other.columns), claim, "it lacks a column that is used or protected")
         prior = other.weights(used)
         for state in prior:
-            need(state in channel.given, claim, f"its state {list(state)} has no probability under the law")
+            need(state in channel.rows, claim, f"its state {list(state)} has no probability under the law")
         moved = channel.under(prior)
         for y, mass in enumerate(moved.mass):
             even = mass * law.total == channel.mass[y] * other.total
             need(even, claim, f"code {y} is not as likely as under the law, so it tells which law holds")
-        by_group = moved.sums([shares_of(other, used, group, prior) for group in groups])
+        by_group = moved.sums([Shares(other, used, group, prior) for group in groups])
         for group, found in zip(groups, by_group):
             independence(other, group, moved, found)
         say("further law  " + "\n             ".join(other.describe()))
@@ -758,13 +916,13 @@ def check_further(document, law, used, groups, channel, say):
 def information(law, used, target, channel, prior):
     """I(W;Y) = H(W) - H(W,Y) + H(Y), as an interval."""
     low, terms = {}, {}
-    for state, values in law.seen_from(used, target).items():
-        top, bottom, entries = channel.rows[state]
+    for state, values in law.seen_from(used, target, prior).items():
+        denominator, codes, numerators = channel.rows[state]
+        bottom = denominator * law.total
         for w, weight in values.items():
-            bottom_w = bottom * prior[state] * law.total
-            for y, n in entries:
+            for y, n in zip(codes, numerators):
                 key = w, y
-                low[key] = low.get(key, 0) + ((n * top * weight) << BITS) // bottom_w
+                low[key] = low.get(key, 0) + ((n * weight) << BITS) // bottom
                 terms[key] = terms.get(key, 0) + 1
     unit = 1 << BITS
     both = entropy((interval(Fraction(x, unit))[0], interval(Fraction(x + terms[k], unit))[1]) for k, x in low.items())
@@ -810,7 +968,7 @@ def bound_from_group(law, used, target, groups, budgets, prior, proof):
     zero, or at most what the budget of Z allows: its bits, or the logarithm of its ratio.
     """
     whole_law = entropy(
-        interval(Fraction(w, law.total)) for row in law.seen_from(used, target).values() for w in row.values()
+        interval(Fraction(w, law.total)) for row in law.seen_from(used, target, prior).values() for w in row.values()
     )
     states = entropy(interval(Fraction(w, law.total)) for w in prior.values())
     found = subtract(add(entropy_of_target(law, target), states), whole_law)
@@ -821,8 +979,8 @@ def bound_from_group(law, used, target, groups, budgets, prior, proof):
     group = groups[position]
     need(law.screens(used, group), "upper bound", f"{'+'.join(group)} is not used, so its formula does not apply")
     both = {}
-    to_group = law.seen_from(used, group)
-    for state, row in law.seen_from(used, target).items():
+    to_group = law.seen_from(used, group, prior)
+    for state, row in law.seen_from(used, target, prior).items():
         for z, share in to_group[state].items():
             for w, weight in row.items():
                 both[z, w] = both.get((z, w), 0) + Fraction(weight * share, prior[state])
@@ -847,8 +1005,8 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
     listed = proof.get("multipliers")
     need(isinstance(listed, list) and len(listed) == len(states), "upper bound", "it lacks multipliers")
     pi = dict(zip(states, (rational(text, "upper bound") for text in listed)))
-    to_target = law.seen_from(used, target)
-    to_groups = [law.seen_from(used, group) for group in groups]
+    to_target = law.seen_from(used, target, prior)
+    to_groups = [law.seen_from(used, group, prior) for group in groups]
     values = [sorted(law.weights(group)) for group in groups]
     swaps = proof.get("exchangeable", [])
     need(isinstance(swaps, list), "upper bound", "its exchangeable columns are not a list")
@@ -923,7 +1081,7 @@ def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
                 moves.append([place[swapped(read(state), a, b)] for state in order])
     rows = []
     for group in groups:
-        seen = law.seen_from(used, group)
+        seen = law.seen_from(used, group, prior)
         for z in law.weights(group):
             line = [int(z in seen[state]) for state in order]
             rows.append([sum(x * prior[state] for x, state in zip(line, order)), *line])
@@ -1128,8 +1286,8 @@ def bound_when_determined(law, used, target, groups, budgets, prior, proof):
     listed = proof.get("coefficients")
     values = sorted(law.weights(target))
     need(isinstance(listed, list) and len(listed) == len(values), claim, "it lacks coefficients")
-    to_target = law.seen_from(used, target)
-    to_groups = [law.seen_from(used, group) for group in groups]
+    to_target = law.seen_from(used, target, prior)
+    to_groups = [law.seen_from(used, group, prior) for group in groups]
     for w, row in zip(values, listed):
         need(isinstance(row, list) and len(row) == len(places), claim, "it lacks coefficients")
         numbers = [rational(text, claim) for text in row]
@@ -1188,29 +1346,36 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
                 total += row[i] * share / budgets[g][1] if row[i] >= 0 else row[i] * share * budgets[g][1]
         constants.append(total.numerator // total.denominator)
     # What each state adds: for every line, coefficients for W and minus multipliers for the groups, times weights.
-    to_target = law.seen_from(used, target)
-    to_groups = [law.seen_from(used, group) for group in groups]
+    to_target = law.seen_from(used, target, prior)
+    to_groups = [law.seen_from(used, group, prior) for group in groups]
     number = {value: k for k, value in enumerate(values)}
     by_group = [[] for _ in groups]
     for i, (g, z) in places:
         by_group[g].append((i, z))
+    contained = [g for g, seen in enumerate(to_groups) if isinstance(seen, Contained) and by_group[g]]
+    levels = Levels(
+        constants, [(to_groups[g].where, {z: [row[i] for row in nu] for i, z in by_group[g]}) for g in contained]
+    )
+    shared = [(seen, by_group[g]) for g, seen in enumerate(to_groups) if g not in contained]
     total = 0
     for state, weight in prior.items():
         law_of_w = [(number[w], x) for w, x in to_target[state].items()]
-        pull = [(i, seen[state][z]) for seen, inside in zip(to_groups, by_group) for i, z in inside if z in seen[state]]
+        pull = []
+        for seen, inside in shared:
+            row = seen[state] if inside else {}
+            pull += [(i, row[z]) for i, z in inside if z in row]
         least = None
-        for line, row, constant in zip(lines, nu, constants):
-            top = 0
+        for line, row, level in zip(lines, nu, levels.at(state)):
+            top = weight * level
             for k, x in law_of_w:
                 top += line[k] * x
             for i, x in pull:
                 top -= row[i] * x
             for i, further_row in beyond:
                 top += -row[i] * further_row.numerators[state] // further_row.divisor
-            value = top // weight + constant
-            if least is None or value < least:
-                least = value
-        total += least * weight // law.total
+            if least is None or top < least:
+                least = top
+        total += least // law.total
     bottom = interval(Fraction(total - len(prior), 1 << BITS))
     for g, price in enumerate(prices):
         if price:
@@ -1219,6 +1384,28 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
             bottom = add(bottom, interval(price * spare))
     need(bottom[0].is_finite(), claim, "its numbers are too large")
     return subtract(entropy_of_target(law, target), bottom)
+
+
+class Levels:
+    """For every line its constant less the multipliers of the values that a state contains.
+
+    States that follow each other have their first columns in common, mostly; so has the sum up to there.
+    """
+
+    def __init__(self, constants, groups):
+        self.groups, self.last, self.sums = groups, [None] * len(groups), [constants] + [None] * len(groups)
+
+    def at(self, state):
+        """One level per line."""
+        same = True
+        for k, (where, multipliers) in enumerate(self.groups):
+            z = tuple([state[i] for i in where])
+            if same and z == self.last[k]:
+                continue
+            same, self.last[k], before = False, z, self.sums[k]
+            pulls = multipliers.get(z)
+            self.sums[k + 1] = before if pulls is None else [a - b for a, b in zip(before, pulls)]
+        return self.sums[-1]
 
 
 def lines_of(proof, size):
@@ -1283,7 +1470,9 @@ def rows_of(proof, kinds, further, law, groups, used, prior):
             continue
         g, v = row[2:]
         need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), "upper bound", f"bad row {ascii(row)[:60]}")
-        beyond.append((i, FurtherRow(law, prior, other, weights, other.seen_from(used, groups[g]), kinds[g][v])))
+        beyond.append(
+            (i, FurtherRow(law, prior, other, weights, other.seen_from(used, groups[g], weights), kinds[g][v]))
+        )
     return places, beyond, len(proof["rows"])
 
 

@@ -150,34 +150,44 @@ def further_rows(problem: Problem) -> tuple[FurtherRow, ...]:
 
 @dataclass(frozen=True)
 class Equations:
-    """What privacy asks of a channel, as independent equations Σ_s integers[i][s] · p(y | s) = 0 for every code y.
+    """What privacy asks of a channel, as independent equations Σ_s integer · p(y | s) = 0 for every code y.
 
     `rows[i]` is a position among the rows of P, followed by the further rows.
     """
 
+    problem: Problem
     rows: tuple[int, ...]
-    integers: tuple[Row, ...]
+
+    def at(self, states: Sequence[int]) -> list[list[int]]:
+        """The integers of each equation at these states."""
+        known = incidence(self.problem)
+        weights = [self.problem.weights[s] for s in states]
+        unit = [w // known.scale[s] for w, s in zip(weights, states, strict=True)]
+        found = []
+        for i in self.rows:
+            if i >= len(known.rows):
+                numerators = further_rows(self.problem)[i - len(known.rows)].numerators
+                found.append([numerators[s] for s in states])
+                continue
+            row, right, total = known.rows[i], known.right[i], self.problem.total
+            found.append(
+                [total * row[s] * u - right * w for s, u, w in zip(states, unit, weights, strict=True)],
+            )
+        return found
 
 
 @lru_cache(maxsize=4)
 def equations(problem: Problem) -> Equations:
     """Independent equations that say all of the privacy that is exact: of groups without a budget, and of further laws."""
-    matrix = incidence(problem)
-    unit = [w // c for w, c in zip(problem.weights, matrix.scale, strict=True)]
-
-    def centred(i: int) -> Row:
-        joint = (x * u for x, u in zip(matrix.rows[i], unit, strict=True))
-        right = matrix.right[i]
-        return tuple(problem.total * x - right * w for x, w in zip(joint, problem.weights, strict=True))
-
     if problem.plain:
-        chosen = tuple(matrix.independent_of_sum())
-        return Equations(chosen, tuple(map(centred, chosen)))
+        return Equations(problem, tuple(incidence(problem).independent_of_sum()))
     owner = [g for g, group in enumerate(problem.groups) for _ in group.values]
-    listed = [(i, centred(i)) for i, g in enumerate(owner) if problem.budget(g) is None]
-    listed += [(len(owner) + i, row.numerators) for i, row in enumerate(further_rows(problem))]
-    kept = _independent([row for _, row in listed], len(listed)) if listed else []
-    return Equations(tuple(listed[i][0] for i in kept), tuple(listed[i][1] for i in kept))
+    asked = [i for i, g in enumerate(owner) if problem.budget(g) is None]
+    asked += range(len(owner), len(owner) + len(further_rows(problem)))
+    if not asked:
+        return Equations(problem, ())
+    integers = Equations(problem, tuple(asked)).at(range(problem.size))
+    return Equations(problem, tuple(asked[i] for i in _independent([tuple(row) for row in integers], len(asked))))
 
 
 def constraints(problem: Problem) -> tuple[tuple[int, ...], Floats]:

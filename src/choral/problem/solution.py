@@ -21,7 +21,7 @@ class ExactChannel:
     """p(y | s) in integers, one row per state; a code that is not listed has probability zero."""
 
     codes: int
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
 
     @classmethod
     def from_joint(cls, problem: Problem, codes: Sequence[Mapping[int, Fraction]]) -> ExactChannel:

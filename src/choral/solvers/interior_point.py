@@ -77,7 +77,7 @@ def rounding_margin(C: Array, p: Array, M: Array, nu: Array) -> float:
 # ------------------------------------------------------------------ chunks in threads
 
 
-class _Chunks:
+class Chunks:
     """Applies a function to slices of the states, in threads; sums what it returns."""
 
     def __init__(self, states: int, size: int, pool: ThreadPoolExecutor | None, workers: int) -> None:
@@ -123,7 +123,7 @@ class _Chunks:
 
 
 @contextmanager
-def _threads(workers: int) -> Iterator[ThreadPoolExecutor | None]:
+def threads(workers: int) -> Iterator[ThreadPoolExecutor | None]:
     """Give a pool of Python threads with one BLAS thread each, or none for one worker."""
     with threadpool_limits(limits=1, user_api="blas"):
         if workers == 1:
@@ -186,14 +186,14 @@ class _Elimination(Protocol):
         ``row_gap`` and column moments ``column_gap``."""
 
 
-class _StatesFirst:
+class StatesFirst:
     """Eliminates the row constraints; the Schur complement has one row per (line, column).
 
     ``S = sum_x M_x M_x' (x) (diag(d_x) - d_x d_x' / D_x)``, built in chunks of states.
     The multipliers of the reference line are fixed (gauge).
     """
 
-    def __init__(self, M: Array, d: Array, reference: int, chunks: _Chunks, ridge: float, refinements: int) -> None:
+    def __init__(self, M: Array, d: Array, reference: int, chunks: Chunks, ridge: float, refinements: int) -> None:
         self._M, self._d, self._chunks = M, d, chunks
         lines, rank = d.shape[1], M.shape[1]
         self._D = np.empty(len(M))
@@ -386,11 +386,11 @@ class InteriorPoint:
         """
         C, p, M = (np.ascontiguousarray(a, dtype=float) for a in (C, p, M))
         main = _main_states(p, self.negligible)
-        white, unwhite = _whiten(p[main], M[main], self.rank_tolerance)
+        white, unwhite = whiten(p[main], M[main], self.rank_tolerance)
         nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
         z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
         workers = self.workers or min(8, os.cpu_count() or 1)
-        with _threads(workers) as pool:
+        with threads(workers) as pool:
             run = _Run(self, C[main], p[main], white, pool, workers)
             z_main, nu_white, iterations, status = run.solve(z_main, nu_white, should_stop, callback)
         weight = z_main.sum(axis=0)
@@ -414,7 +414,7 @@ def _main_states(p: Array, negligible: float) -> NDArray[np.bool_]:
     return main
 
 
-def _whiten(p: Array, M: Array, tolerance: float) -> tuple[Array, Array]:
+def whiten(p: Array, M: Array, tolerance: float) -> tuple[Array, Array]:
     """Return ``(M @ T, T)`` with columns orthonormal under ``p``; dependent ones dropped."""
     if M.shape[1] == 0:
         return M, np.zeros((0, 0))
@@ -443,7 +443,7 @@ class _Run:
         states, lines = C.shape
         rank = M.shape[1]
         size = min(1024, max(64, -(-states // workers)))
-        self.chunks = _Chunks(states, size, pool, workers)
+        self.chunks = Chunks(states, size, pool, workers)
         by_states = states * (lines * rank) ** 2 + (lines * rank) ** 3 / 3
         by_lines = states**2 * lines * rank + states**3 / 3
         fits = states * lines * rank * 24 < 2e9
@@ -548,7 +548,7 @@ class _Run:
         if self.lines_first:
             return _LinesFirst(self.M, d, options.ridge, options.refinements)
         reference = int(self.z.sum(axis=0).argmax())
-        return _StatesFirst(self.M, d, reference, self.chunks, options.ridge, options.refinements)
+        return StatesFirst(self.M, d, reference, self.chunks, options.ridge, options.refinements)
 
     def step(
         self,

@@ -16,7 +16,8 @@ from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import LinesBound
 from choral.solvers.sandwich_binary import sandwich_binary
-from choral.solvers.sandwich_simplex import sandwich_simplex
+from choral.solvers.sandwich_simplex import conditional_entropy, sandwich_simplex
+from choral.solvers.thinning import thinned
 
 Progress = Callable[[float, float, str], None]
 KNOT_GRID = 2**62
@@ -82,6 +83,10 @@ class Sandwich:
             bound = _simplex_lines(wide.cells, wide.denominator, wide.nu, rows)
             z, status, lines = wide.z, wide.status, len(wide.cells)
             history = tuple((level.information, level.upper_bound) for level in wide.history)
+        z = thinned(z, prior, M, lambda masses: conditional_entropy(masses, posterior.T))
+        if progress is not None and history:
+            information = problem.entropy_of_target - conditional_entropy(z, posterior.T)
+            progress(information, history[-1][1], f"{np.count_nonzero(z)} entries kept")
         return Rough(shares(z, prior), bound, f"sandwich with {lines} lines ({status})", history)
 
 
