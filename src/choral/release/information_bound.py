@@ -64,7 +64,8 @@ def information_bound(
 ) -> float:
     """I(about; Y) in bits for new records is at most this with probability 1 - delta; `rows` validate.
 
-    `release` is the channel under its own law: it says where to look, and no more.
+    `release` is the channel under its own law: it says where to look, and no more. The codes are those of `validation`'s
+    channel: whether a record of no known state has one is the release's rule, and no matter of what the table holds.
     """
     by_value = validation.by_value(about, rows)
     channel = floats_of(validation.channel)
@@ -83,7 +84,8 @@ def information_bound(
         rare = {z for z in table if expected.get(z, 0.0) < few}
         return _with_rare(channel, own, table, rare, merged, rows, delta)
 
-    best = min(_treatments(list(expected.values())), key=lambda treatment: nats(plan, treatment))
+    treatments = _treatments(list(expected.values()))
+    best = treatments[0] if len(treatments) == 1 else min(treatments, key=lambda treatment: nats(plan, treatment))
     return min(nats(by_value, best) / math.log(2) + ROUNDING, math.log2(len(channel)), math.log2(len(by_value)))
 
 
