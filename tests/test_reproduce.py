@@ -134,6 +134,27 @@ def test_the_schemes_at_four_and_eight_samples(quick):
     assert {key: round(rows[key], 3) for key in expected} == expected
 
 
+def test_pairs_and_random_groups_are_in_the_picture(quick):
+    rows = {(r["scheme"], int(r["n"])): r for r in table(quick[0], "schemes")}
+    pairs = {n: float(r["efficiency"]) for (name, n), r in rows.items() if name.startswith("pairs")}
+    total = h(F(3, 10), F(7, 10))
+    for n, efficiency in pairs.items():  # between no and all of log 100 hidden
+        assert 1 - math.log2(100) / (n * total) - 1e-12 <= efficiency < 1
+    assert sorted(pairs.values()) == [pairs[n] for n in sorted(pairs)]
+    groups = {n: r for (name, n), r in rows.items() if "random groups" in name}
+    assert set(groups) == {n for name, n in rows if name == "rotation, b = 3"}
+    told = [float(groups[n]["efficiency"]) for n in (4, 5, 6, 8, 10, 14)]
+    assert told == sorted(told, reverse=True)
+    assert 0.15 < told[0] < 0.45
+    assert told[-1] < 1e-3
+    bounds = [float(groups[n]["efficiency_at_most"]) for n in sorted(groups)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert all(float(r["efficiency"]) <= float(r["efficiency_at_most"]) for r in groups.values())
+    assert groups[200]["how"] == "bracket"
+    text = (quick[0] / "index.html").read_text("utf-8")
+    assert "two continuous samples (th6) is not in the picture" in text
+
+
 def test_a_bracket_beyond_the_exact_values_holds_where_both_are_known(quick):
     from choral.schemes import DeclaredLaw, rotation, uniformise
 

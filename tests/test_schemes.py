@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections import Counter
 from fractions import Fraction as F
 from itertools import combinations, product
@@ -15,9 +16,9 @@ from scipy.stats import chi2
 import choral as ch
 from choral.errors import ColumnError, LawError, TooLargeError
 from choral.schemes import draws
-from choral.schemes.draws import ExactRows
+from choral.schemes.draws import ExactRows, LongArcs
 from choral.schemes.law import DeclaredLaw
-from choral.schemes.masked import arcs
+from choral.schemes.masked import MaskedScheme, arc_units, arc_weights, arcs
 
 S = ch.schemes
 COIN = DeclaredLaw.bernoulli(F(3, 10), "an invented coin, tossed independently")
@@ -178,6 +179,107 @@ def test_random_subsets_are_private_and_fade():
         assert [sum(column) for column in zip(*found[0].codes, strict=True)] == [p for _, p in law.items()]
         means.append(sum(f.information for f in found) / 3 / n)
     assert means[0] > means[2] > means[3]
+
+
+def told_by(points, n, q):
+    """I(X;Y) when these points are taken out of the law in turn, from the joint law of (X, Y) written out."""
+    rest = {x: math.prod(q if a else 1 - q for a in x) for x in product((0, 1), repeat=n)}
+    prior, codes = dict(rest), []
+    for point in points:
+        often = min(rest[x] / t for x, t in point.items())
+        codes.append({x: often * t for x, t in point.items()})
+        for x, mass in codes[-1].items():
+            rest[x] -= mass
+    codes.append(rest)
+    return math.fsum(
+        float(m) * math.log2(m / (prior[x] * sum(code.values()))) for code in codes for x, m in code.items() if m
+    )
+
+
+def test_the_mean_of_random_subsets_is_that_over_all_groups():
+    """Three samples, one group: all 70 groups, each solved by Cramer's rule. False alarm: four standard errors, 6e-5."""
+    q, n = F(3, 10), 3
+
+    def det(rows):
+        return (
+            sum((-1) ** j * a * det([r[:j] + r[j + 1 :] for r in rows[1:]]) for j, a in enumerate(rows[0]))
+            if rows
+            else 1
+        )
+
+    every = []
+    for group in combinations(product((0, 1), repeat=n), n + 1):
+        rows = [[1] * (n + 1), *([x[i] for x in group] for i in range(n))]
+        right = [1, q, q, q]
+        whole = det(rows)
+        if not whole:
+            every.append(0.0)
+            continue
+        t = [det([[*r[:j], b, *r[j + 1 :]] for r, b in zip(rows, right, strict=True)]) / whole for j in range(n + 1)]
+        points = [{x: m for x, m in zip(group, t, strict=True) if m}] if min(t) >= 0 else []
+        every.append(told_by(points, n, q))
+    found = S.random_subsets_mean(COIN, n, tries=1, runs=2000, seed=5)
+    assert len(every) == 70
+    assert abs(found.value - sum(every) / 70) < 4 * found.standard_error
+    assert 0 < found.standard_error < 0.02
+
+
+def test_one_choice_of_groups_is_within_the_bound_for_every_choice():
+    for n, tries in ((3, 5), (5, 60), (6, 200)):
+        joint = ch.examples.bernoulli(F(3, 10), n)
+        found = S.random_subsets(joint, tries, seed=2)
+        *points, _ = sorted(sum(code) for code in found.codes)
+        assert all(p <= (n + 1) * F(7, 10) ** n for p in points)
+        assert found.information <= S.random_subsets_at_most(COIN, n, tries)
+
+
+def test_the_bound_on_random_subsets_is_the_largest_entropy_of_the_codes():
+    """K codes of equal mass, μ together, and the rest: H(Y), where μ = K·(n+1)·0.7ⁿ."""
+    for n, tries in ((30, 50), (40, 7), (60, 1)):
+        mass = float((n + 1) * F(7, 10) ** n)
+        codes = [mass] * tries + [1 - tries * mass]
+        expected = math.fsum(-p * math.log2(p) for p in codes)
+        assert S.random_subsets_at_most(COIN, n, tries) == pytest.approx(expected, rel=1e-9)
+    assert S.random_subsets_at_most(COIN, 4, 50) == pytest.approx(math.log2(51))
+    bounds = [S.random_subsets_at_most(COIN, n, 50) for n in (50, 100, 1000, 10_000)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert 0 < bounds[-1] < 1e-300
+
+
+def test_groups_of_samples_are_processed_jointly_as_tuples():
+    """Two dependent bits in each group, groups independent: each group is one sample, and protected whole."""
+    law = S.DeclaredLaw({(0, 0): F(1, 2), (0, 1): F(1, 10), (1, 0): F(1, 10), (1, 1): F(3, 10)}, "measured in pairs")
+    for scheme in (
+        S.rotation(law, 10),
+        S.blocks(law, 2),
+        S.uniformise(law),
+        S.coalition(law, 5, 2),
+        S.modular(law, 10, 2),
+    ):
+        J = scheme.joint(3)
+        assert leaks(J, [("X1",), ("X2",), ("X3",)]) == []
+        assert len(scheme.encode([(0, 1), (1, 1), (0, 0)])) == len(codes_of(J))
+
+
+@pytest.mark.parametrize(
+    ("marginals", "b", "n"),
+    [
+        ([F(1, 2)] * 2, 2, 4),
+        ([F(1, 2)] * 2, 6, 5),
+        ([F(1, 4), F(1, 4), F(1, 2)], 8, 4),
+        ([[F(1, 4), F(1, 4), F(1, 2)], [F(1, 2), F(1, 2)], [F(3, 8), F(3, 8), F(1, 4)]], 8, 3),
+        ([F(49, 100), F(21, 100), F(21, 100), F(9, 100)], 100, 2),
+    ],
+)
+def test_the_closed_form_of_whole_arcs(marginals, b, n):
+    """Against the same information by taking samples in one after another, and from the joint law where that is small."""
+    scheme = S.rotation(S.DeclaredLaw(marginals, "made up"), b)
+    assert scheme.information(n) == pytest.approx(MaskedScheme.information(scheme, n), abs=1e-12)
+    if b < 8:
+        J = scheme.joint(n)
+        assert scheme.information(n) == pytest.approx(
+            J.mutual_information([f"X{i + 1}" for i in range(n)], codes_of(J)), abs=1e-9
+        )
 
 
 # ---- information has a second derivation -----------------------------------------------------------------------------
@@ -361,6 +463,115 @@ def test_a_coalition_of_a_thousand(monkeypatch):
     assert all(
         channel[x][(int(y) - 5 - 5 * i - 5 * i * i) % 1009] for i, (x, y) in enumerate(zip(data, code, strict=True), 1)
     )
+
+
+def test_long_arcs_are_those_of_the_list():
+    """Every unit of every arc falls into the cell that owns it: as many into each as the list says, so draws are exact."""
+    for marginal in (*COIN.distinct, *UNEQUAL.distinct):
+        for b in (2, 5, 12):
+            units, (rows, _) = arc_units(marginal, b), arc_weights(marginal, b)
+            drawn = LongArcs(units, b)
+            for number, ((left, length, cell), row) in enumerate(zip(units, rows, strict=True)):
+                assert Counter((left + u) // cell for u in range(length)) == row
+                assert (int(drawn.last[number]) + 1) % (length or 1) == 0  # whole multiples of the length are accepted
+                assert int(drawn.last[number]) + length >= 2**64 - 1
+
+
+def test_long_arcs_draw_again_above_the_last_multiple(monkeypatch):
+    length = 3 << 60
+    drawn = LongArcs([(0, length, 1 << 60)], 3)
+    words = [
+        np.array([2**64 - 1, 5 << 60, length], dtype="<u8"),
+        np.array([length - 1], dtype="<u8"),
+    ]
+    monkeypatch.setattr(draws.os, "urandom", lambda count: words.pop(0).tobytes())
+    assert drawn.draw(np.zeros(3, dtype=np.int64)).tolist() == [2, 2, 0]
+    assert words == []
+
+
+def test_long_arcs_are_uniform_on_the_circle():
+    """A rotation of 4099 cells, in sixteen bins by their exact masses."""
+    scheme = S.rotation(COIN, 4099)
+    assert isinstance(scheme._rows, LongArcs)
+    for x, row in enumerate(arc_weights(COIN.marginal(0), 4099)[0]):
+        n = 200_000
+        seen = Counter((scheme._rows.draw(np.full(n, x, dtype=np.int64)) // 257).tolist())
+        expected = Counter()
+        for s, weight in row.items():
+            expected[s // 257] += n * weight / sum(row.values())
+        assert agrees(seen, expected)
+
+
+def test_what_a_cell_tells_without_listing_cells():
+    for law in (COIN, UNEQUAL, BITS):
+        for marginal in law.distinct:
+            for b in (2, 3, 7, 10, 77):
+                scheme = S.rotation(DeclaredLaw([marginal.p], "made up"), b)
+                rows = arcs(marginal, b)
+                listed = [
+                    float(p) * math.log2(q / p) for row, q in zip(rows, marginal.p, strict=True) for p in row.values()
+                ]
+                assert scheme.of_one() == pytest.approx(math.log2(b) - math.fsum(listed), abs=1e-12)
+
+
+def test_a_coalition_of_millions_in_a_few_bytes_each(monkeypatch):
+    """b above 10⁷, as ten million samples need; what is held beyond the data and the codes does not grow with n."""
+    scheme = S.coalition(COIN, 10_000_019, 2)
+    data = np.zeros(10**6, dtype=np.uint8)
+    data[::3] = 1
+    monkeypatch.setattr(draws.secrets, "randbelow", lambda total: 5)
+    scheme.encode(data[:10])
+    tracemalloc.start()
+    code = scheme.encode(data)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert code.dtype == np.uint32
+    assert peak < 4 * len(data) + (16 << 20)
+    place = np.arange(1, len(data) + 1)
+    cells = (code.astype(np.int64) - 5 - 5 * place) % scheme.b
+    edge = 7 * scheme.b // 10
+    assert ((cells <= edge) | (data == 1)).all()
+    assert ((cells >= edge) | (data == 0)).all()
+    low, high = scheme.bracket(10**7)
+    assert high - low == pytest.approx(2 * math.log2(scheme.b))
+
+
+def test_a_coalition_stream_has_one_set_of_secrets(monkeypatch):
+    scheme = S.coalition(COIN, 101, 2)
+    data = [int(i % 3 == 0) for i in range(100)]
+    monkeypatch.setattr(draws.secrets, "randbelow", lambda total: 7)
+    code = np.concatenate(list(scheme.stream([data[:1], data[1:60], [], data[60:]])))
+    channel = scheme.cell_channel()
+    assert all(channel[x][(int(y) - 7 - 7 * i) % 101] for i, (x, y) in enumerate(zip(data, code, strict=True), 1))
+    with pytest.raises(LawError, match="not above n"):
+        list(scheme.stream([data, [0]]))
+    with pytest.raises(LawError, match="k = 2"):
+        list(scheme.stream([[1]]))
+
+
+def test_a_joint_law_is_declared_only_if_its_columns_are_independent():
+    law = DeclaredLaw(UNEQUAL.joint(), "the same")
+    assert [dict(zip(m.values, m.p, strict=True)) for m in law.marginals] == [
+        dict(zip(m.values, m.p, strict=True)) for m in UNEQUAL.marginals
+    ]
+    chain = ch.examples.markov([[F(3, 4), F(1, 4)], [F(1, 2), F(1, 2)]], 2)
+    with pytest.raises(LawError, match=r"not independent: P\(X1 = 0, X2 = 0\) is 1/2, and the product .* 4/9"):
+        DeclaredLaw(chain, "a chain")
+    parity = ch.Joint.from_counts({(a, b, a ^ b): 1 for a in (0, 1) for b in (0, 1)}, ["X1", "X2", "X3"])
+    with pytest.raises(LawError, match="not independent"):  # in pairs they are
+        DeclaredLaw(parity, "a parity")
+
+
+def test_random_subsets_encode():
+    """The codes of one dataset over and over, against the channel."""
+    joint = ch.examples.bernoulli(F(3, 10), 3)
+    found = S.random_subsets(joint, 60, 1)
+    s = found.states.index((0, 1, 0))
+    n = 3000
+    expected = {y: n * code[s] / joint.probability(X1=0, X2=1, X3=0) for y, code in enumerate(found.codes)}
+    assert agrees(Counter(found.encode((0, 1, 0)) for _ in range(n)), {y: float(e) for y, e in expected.items()})
+    with pytest.raises(ColumnError, match="cannot occur"):
+        found.encode((0, 2, 0))
 
 
 # ---- decoding and attack -----------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ from choral.problem.pose import pose_self
 from choral.rates import _entropies, _rank_at_most, entropy_rate, entropy_rate_curve
 from choral.self_iid import bernoulli_types, self_disclosure_curve, self_point
 from choral.solvers.cube_bases import Cube, all_bases, different_bases, weights_of
-from choral.solvers.self_orbits import ExchangeableBits, near_least, proof_by_all_bases, solve_on_types
+from choral.solvers.exchangeable_bits import ExchangeableBits
+from choral.solvers.self_orbits import near_least, proof_by_all_bases, solve_on_types
 
 
 def h(q):
@@ -203,23 +204,6 @@ def test_what_is_not_exchangeable_goes_another_way(change):
     else:
         joint = ch.Joint.from_counts({x: p for x, p in joint.items() if any(x)} | {(0, 0, 0, 0): 0}, joint.names)
     assert ExchangeableBits.of(pose_self(joint, protect)) is None
-
-
-def test_masses_below_the_reach_of_floats_go_another_way():
-    joint = ch.examples.bernoulli(F(1, 10**9), 4)
-    assert ExchangeableBits.of(pose_self(joint)) is None
-    d = ch.self_disclose(joint)
-    d.verify()
-    rare = self_point(4, F(1, 10**5))  # within reach; Î_s shrinks with q
-    assert 0 <= d.information < rare.information <= rare.upper_bound < 1e-7
-    assert (
-        abs(
-            ch.self_disclose(ch.examples.bernoulli(F(1, 10**5), 4), solver="enumeration").information - rare.information
-        )
-        < 1e-14
-    )
-    with pytest.raises(LawError, match="closer"):
-        self_disclosure_curve(4, [1e-9])
 
 
 def test_eight_samples_have_a_private_channel_and_an_honest_bound():

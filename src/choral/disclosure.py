@@ -44,10 +44,10 @@ from choral.solvers.budgeted import Budgeted
 from choral.solvers.coarse import with_coarse_target
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exact_optimum import constant_channel, exact_optimum
+from choral.solvers.exchangeable_bits import ExchangeableBits
 from choral.solvers.fewer_codes import with_at_most
 from choral.solvers.peeling import improved
 from choral.solvers.sandwich import MOST_VALUES, Sandwich
-from choral.solvers.self_orbits import ExchangeableBits
 from choral.solvers.transport import Transport
 from choral.theory.bounds import Bounds, bounds_of, group_bound
 from choral.version import __version__

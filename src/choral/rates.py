@@ -22,14 +22,14 @@ from functools import lru_cache
 
 import flint
 
+from choral.describe.balls import ball_of, entropy_ball, float_above, float_below
 from choral.describe.markov import MarkovChain, stationary
 from choral.disclosure import self_disclose
 from choral.errors import ProblemError
-from choral.exact.balls import ball_of, entropy_ball, float_above, float_below
 from choral.exact.information import PRECISION
 from choral.problem.pose import windows
 from choral.self_iid import self_point
-from choral.solvers.self_orbits import LEAST_MEAN, MOST
+from choral.solvers.exchangeable_bits import MOST
 
 FEW_STATES = 16
 """Up to this many sequences the optimum itself is computed."""
@@ -109,17 +109,17 @@ def _better(chain: MarkovChain, n: int, k: int) -> list[tuple[Fraction, Fraction
     """Achieved values and bounds for Î_s(Xⁿ) that take some computing, for few samples."""
     endless = Fraction(10**9)
     q = chain.initial[-1]
-    bits = chain.is_iid and len(chain.initial) == 2 and k == 1 and LEAST_MEAN <= q <= 1 - LEAST_MEAN
+    bits = chain.is_iid and len(chain.initial) == 2 and k == 1
     if bits and 4 <= n <= MOST:
         point = self_point(n, q)
         by = "the optimum" if point.proved else "orbits"
-        return [(Fraction(point.information), Fraction(point.upper_bound), by)]
+        return [(*point.ends, by)]
     if bits and MOST < n <= SHORT:
-        size = max(range(4, MOST + 1), key=lambda size: self_point(size, q).information / (size - 1))
+        size = max(range(4, MOST + 1), key=lambda size: self_point(size, q).ends[0] / (size - 1))
         full, rest = divmod(n - 1, size - 1)
-        value = full * Fraction(self_point(size, q).information)
+        value = full * self_point(size, q).ends[0]
         if rest:
-            value += Fraction(self_point(rest + 1, q).information)
+            value += self_point(rest + 1, q).ends[0]
         return [(value, endless, f"blocks of {size}")]
     paths = _paths(chain, frozenset(x for x, p in enumerate(chain.initial) if p), n) if n <= FEW_STATES else endless
     if 1 < paths <= FEW_STATES:

@@ -2,9 +2,10 @@
 
 The numbers come from the program on types (`solvers/self_orbits.py`), in ball arithmetic and rounded outwards: what is
 achieved, by a mixture of orbits in exact fractions; and a bound. Up to six bits the bound is the optimum itself, over all
-orbits of extreme points; for seven on request, in minutes. Otherwise it is the smaller of two:
+orbits of extreme points; for seven on request, in minutes. Otherwise it is the smallest of three:
 
 - pr:upper_bound, (n-1)·h(q);
+- for q ≤ 1/n, the closed form of `solvers/rare_bits.py`, which is within a factor 1 + O(q) of the optimum;
 - *Î_s(X^m) + (n-m)·h(q)* for m = 6: a code that is private for n samples is, for the first m of them, a private code, and
   I(X^n;Y) = I(X^m;Y) + I(X_{m+1}…X_n;Y|X^m).
 """
@@ -20,34 +21,53 @@ from typing import Any
 
 import flint
 
+from choral.describe.balls import ball_of, entropy_ball, exact_lower, exact_upper, float_above, float_below
 from choral.describe.numbers import exact
 from choral.errors import LawError, ProblemError, TooLargeError
-from choral.exact.balls import ball_of, entropy_ball, float_above, float_below
-from choral.exact.information import PRECISION
-from choral.solvers.self_orbits import LEAST_MEAN, MOST, PROVED, OnTypes, proof_by_all_bases, solve_on_types
+from choral.solvers.exchangeable_bits import MOST, best_on_types, proved_on_types
+from choral.solvers.rare_bits import bits_for, rare_bound
+from choral.solvers.self_orbits import PROVED, OnTypes
 
 PROVED_ON_REQUEST = 7
+SAME = Fraction(1, 10**12)
+"""Ends that differ by less than this, relative to them, are one optimum."""
 
 
 @dataclass(frozen=True)
 class SelfPoint:
     """Î_s of n Bernoulli(q) samples, in bits: achieved, and a bound; `proved_by` says how the bound was proved.
 
+    `ends` are the two in fractions: for a rare 1 the value is of the order of q² log 1/q, which may be too small for a float.
     `proved` says that the bound is the optimum, so that the two are equal up to rounding. It was proved in this process; the
     verifier proves it again for a release of up to six bits.
     """
 
     n: int
     q: Fraction
-    information: float
-    upper_bound: float
+    ends: tuple[Fraction, Fraction]
     proved: bool
     proved_by: str
 
     @property
+    def information(self) -> float:
+        """What is achieved, rounded down."""
+        return float_below(self.ends[0])
+
+    @property
+    def upper_bound(self) -> float:
+        """What no private channel exceeds, rounded up."""
+        return float_above(self.ends[1])
+
+    @property
+    def relative_gap(self) -> float:
+        """(bound - achieved) / bound, of the fractions, rounded up."""
+        return float_above((self.ends[1] - self.ends[0]) / self.ends[1])
+
+    @property
     def efficiency(self) -> float:
         """η̂: information / H(Xⁿ)."""
-        return self.information / (self.n * float_below(_h(self.q)))
+        with flint.ctx.workprec(bits_for(self.q)):
+            return float(self.ends[0] / exact_lower(self.n * _h(self.q)))
 
 
 def self_disclosure_curve(
@@ -79,11 +99,6 @@ def self_disclosure_curve(
         q = exact(given, "q")
         if not 0 < q < 1:
             raise LawError(f"q = {given} is outside (0, 1).", "A sample that never changes has nothing to protect.")
-        if not LEAST_MEAN <= q <= 1 - LEAST_MEAN:
-            raise LawError(
-                f"q = {given} is closer to 0 or 1 than {float(LEAST_MEAN)}.",
-                "Use ch.self_disclose, for up to five samples.",
-            )
         points.append(self_point(n, q, prove=prove))
         if progress is not None:
             progress(points[-1])
@@ -93,21 +108,23 @@ def self_disclosure_curve(
 @lru_cache(maxsize=1024)
 def self_point(n: int, q: Fraction, *, prove: bool = False) -> SelfPoint:
     """One point of the curve."""
-    answer = solve_on_types(n, q, bernoulli_types(n, q))
-    if prove and not answer.proved:
-        answer = proof_by_all_bases(answer, q)
-    with flint.ctx.workprec(PRECISION):
-        low = float_below(_achieved(answer, q))
-        simple = float_above((n - 1) * _h(q))
+    rare, types = min(q, 1 - q), bernoulli_types(n, q)
+    answer = proved_on_types(n, q, types) if prove else best_on_types(n, q, types)
+    with flint.ctx.workprec(bits_for(rare)):
+        low = max(Fraction(0), exact_lower(_achieved(answer, q)))
+        bounds = {"pr:upper_bound": exact_upper((n - 1) * _h(q))}
         if answer.proved:
-            bound, by = float_above(_optimum(answer, q)), "all orbits of extreme points"
+            bounds["all orbits of extreme points"] = exact_upper(_optimum(answer, q))
         else:
-            part = Fraction(self_point(PROVED, q).upper_bound)
-            bound = float_above(ball_of(part) + (n - PROVED) * _h(q))
-            by = f"all orbits of {PROVED} samples, and (n-{PROVED})·h(q)"
-    if simple <= bound:
-        bound, by = simple, "pr:upper_bound"
-    return SelfPoint(n, q, low, bound, answer.proved or bound <= low + 1e-12, by)
+            part = self_point(PROVED, q).ends[1] + exact_upper((n - PROVED) * _h(q))
+            bounds[f"all orbits of {PROVED} samples, and (n-{PROVED})·h(q)"] = part
+            if rare <= Fraction(1, n):
+                bounds["the closed form for a rare value"] = exact_upper(
+                    n * _h(q) - rare_bound(n, rare, bernoulli_types(n, rare))
+                )
+    by = min(bounds, key=lambda by: bounds[by])
+    settled = bounds[by] <= low * (1 + SAME)
+    return SelfPoint(n, q, (low, bounds[by]), answer.proved or settled, by)
 
 
 def bernoulli_types(n: int, q: Fraction) -> list[Fraction]:
@@ -116,8 +133,7 @@ def bernoulli_types(n: int, q: Fraction) -> list[Fraction]:
 
 
 def _h(q: Fraction) -> flint.arb:
-    with flint.ctx.workprec(PRECISION):
-        return entropy_ball([q, 1 - q])
+    return entropy_ball([q, 1 - q])
 
 
 def _achieved(answer: OnTypes, q: Fraction) -> flint.arb:

@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import flint
 
-from choral.exact.balls import KNOWN, exact_lower, exact_upper
-from choral.exact.balls import ball_of as _arb
-from choral.exact.balls import entropy_ball as _entropy
+from choral.describe.balls import KNOWN, exact_lower, exact_upper
+from choral.describe.balls import ball_of as _arb
+from choral.describe.balls import entropy_ball as _entropy
 from choral.exact.lines import lines_bound
 from choral.problem.budget import Budget
 from choral.problem.kernel import Problem

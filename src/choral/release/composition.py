@@ -28,8 +28,8 @@ from typing import Any
 import flint
 import numpy as np
 
+from choral.describe.balls import exact_upper
 from choral.errors import ProblemError
-from choral.exact.balls import exact_upper
 from choral.problem.kernel import Floats
 from choral.problem.solution import ExactChannel, Row
 from choral.release.leakage import Published, contingency

@@ -9,9 +9,11 @@
 | `coalition(law, b, k)` | every sample turned by a secret polynomial | every k samples |
 | `continuous(edges, edges)` | the sum of the bins of two continuous samples | each of the two |
 
-Each has `encode` for data, `information`, and `joint` with the exact law of samples and codes. **What they are not:** whoever
-knows one sample (k+1 of them for a coalition rotation) may learn the others, and when the declared law is off, or the samples
-are dependent, the secrets can be found: `attack_misfit`. `leaking_windows_example` is a scheme of the paper that leaks.
+Each has `encode` for data, `information`, and `joint` with the exact law of samples and codes. Samples that depend on each
+other in groups, independent of other groups, are declared as one sample each, with tuples as values; the whole group is then
+protected. **What they are not:** whoever knows one sample (k+1 of them for a coalition rotation) may learn the others, and
+when the declared law is off, or the samples are dependent, the secrets can be found: `attack_misfit`.
+`leaking_windows_example` is a scheme of the paper that leaks; `random_subsets` is one that tells nothing in the limit.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from choral.schemes.law import DeclaredLaw
 from choral.schemes.masked import Estimate
 from choral.schemes.misfit import attack_misfit
 from choral.schemes.partial import Blocks, leaking_windows_example
-from choral.schemes.subsets import random_subsets
+from choral.schemes.subsets import random_subsets, random_subsets_at_most, random_subsets_mean
 from choral.schemes.sums import Uniformise, paper_formula
 from choral.schemes.windows import ModularWindows
 
@@ -46,6 +48,8 @@ __all__ = [
     "modular",
     "paper_formula",
     "random_subsets",
+    "random_subsets_at_most",
+    "random_subsets_mean",
     "rotation",
     "uniformise",
 ]

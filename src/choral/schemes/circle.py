@@ -13,6 +13,7 @@ another law than the declared one, Q can be found from the frequencies of Y (`at
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
@@ -53,6 +54,32 @@ class Rotation(MaskedScheme):
     def directions(self, n: int) -> list[tuple[int, ...]]:
         """S_i = Y_i - Q: all samples turn together."""
         return [(1,)] * n
+
+    def information(self, n: int | None = None) -> float:
+        """I(X1…Xn;Y) in bits: in closed form, for any n, where arcs are whole cells, none longer than half a circle.
+
+        Given X and Y, T is then uniform on the shifts that leave every S_i in the arc of X_i. Before and after S_i the arc
+        has L_i and R_i cells, so these shifts are -min L_i … min R_i (arcs of at most half a circle cannot meet on the far
+        side), and H(T|X,Y) is the mean of log(min L_i + min R_i + 1). An arc of ℓ cells has max(0, ℓ-a-c) places with L ≥ a
+        and R ≥ c, so P(min L ≥ a, min R ≥ c) = G(a+c) with G(d) = Π_i Σ_x max(0, ℓ_i(x)-d)/b. Second differences of G are
+        the probabilities of pairs.
+        """
+        marginals = self.law.sized(n)
+        if any((p * self.b).denominator > 1 or 2 * p > 1 for m in set(marginals) for p in m.p):
+            return super().information(n)
+        counted = Counter(marginals)
+        reach = [
+            math.prod(
+                float(sum(max(Fraction(0), p - Fraction(d, self.b)) for p in m.p)) ** count
+                for m, count in counted.items()
+            )
+            for d in range(self.b // 2 + 2)
+        ]
+        left = math.fsum(
+            (d + 1) * (here - 2 * further + furthest) * math.log2(d + 1)
+            for d, (here, further, furthest) in enumerate(zip(reach, reach[1:], [*reach[2:], 0.0], strict=False))
+        )
+        return max(0.0, self._cells_tell(len(marginals)) - math.log2(self.b) + left)
 
     def encode(self, data: Any) -> npt.NDArray[Any]:
         """The code of real data, drawn exactly; Q comes from the operating system and is forgotten.

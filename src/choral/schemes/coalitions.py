@@ -10,11 +10,14 @@ independent of X_A: an adversary who knows k-1 samples learns nothing about anot
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from choral.errors import LawError
+from choral.schemes.draws import BLOCK, secret_numbers
 from choral.schemes.law import DeclaredLaw, Whole, whole_number
 from choral.schemes.masked import MaskedScheme
 
@@ -49,13 +52,49 @@ class Coalition(MaskedScheme):
             )
         return self.k
 
-    def publish(self, cells: Whole, secret: Whole) -> Whole:
-        """S_i + Σ_j i^(j-1) Q_j mod b, with i from 1."""
-        place = np.arange(1, cells.shape[-1] + 1, dtype=np.int64)
+    def publish(self, cells: Whole, secret: Whole, start: int = 0) -> Whole:
+        """S_i + Σ_j i^(j-1) Q_j mod b, with i from 1; `start` samples came before."""
+        place = np.arange(start + 1, start + cells.shape[-1] + 1, dtype=np.int64)
         mask: Any = np.zeros(1, dtype=np.int64)
         for j in reversed(range(self.k)):
             mask = (mask * place + secret[..., j : j + 1]) % self.b
         return np.asarray((cells + mask) % self.b)
+
+    def encode(self, data: Any) -> npt.NDArray[Any]:
+        """The code of real data, drawn exactly; the secrets come from the operating system and are forgotten.
+
+        Encode a dataset once: two codes of the same data can be compared, and tell more than one.
+        """
+        rows = self.law.rows_of(data)
+        self.law.count(len(rows))
+        self.secrets_of(len(rows))
+        return self._masked(rows, 0, self._secret())
+
+    def stream(self, chunks: Iterable[Any]) -> Iterator[npt.NDArray[Any]]:
+        """The codes of one dataset that comes in chunks, under the same secrets; afterwards they are forgotten.
+
+        Raises `LawError` before a chunk that would make n reach b.
+        """
+        start, secret = 0, self._secret()
+        for chunk in chunks:
+            rows = self.law.rows_of(chunk, start)
+            if len(rows):
+                self.secrets_of(max(self.k, start + len(rows)))
+            yield self._masked(rows, start, secret)
+            start += len(rows)
+        self.law.count(start)
+        self.secrets_of(start)
+
+    def _secret(self) -> Whole:
+        return np.array(secret_numbers(self.b, self.k), dtype=np.int64)
+
+    def _masked(self, rows: npt.NDArray[np.integer[Any]], start: int, secret: Whole) -> npt.NDArray[Any]:
+        """The codes of samples after the first `start`, some at a time."""
+        codes = np.empty(len(rows), dtype=np.min_scalar_type(self.b - 1))
+        for i in range(0, len(rows), BLOCK):
+            cells = self._rows.draw(rows[i : i + BLOCK]).astype(np.int64)
+            codes[i : i + BLOCK] = self.publish(cells, secret, start + i)
+        return codes
 
     def directions(self, n: int) -> list[tuple[int, ...]]:
         """S_i = Y_i - Σ_j i^(j-1) Q_j."""

@@ -114,6 +114,35 @@ class ExactRows:
         return int(self._values[row][bisect_right(sums, point >> self.bits)])
 
 
+class LongArcs:
+    """Cells of arcs on a circle of many cells, which need not be listed: the cell of a uniform unit of the arc.
+
+    An arc is (left, length, cell): its units are left … left+length-1, and a cell has `cell` units; all are below 2^62. A
+    unit is a long word mod `length`; words above the last whole multiple of `length` are drawn again: exactly uniform.
+
+    >>> set(LongArcs([(0, 6, 4), (6, 2, 4)], cells=2).draw(np.array([0, 0, 0])).tolist()) <= {0, 1}
+    True
+    """
+
+    def __init__(self, arcs: Sequence[tuple[int, int, int]], cells: int) -> None:
+        """Prepare the arcs; one of length 0 must not be drawn from."""
+        self.left, self.length, self.cell = (np.array(part, dtype=np.uint64) for part in zip(*arcs, strict=True))
+        self.last = np.array([(1 << LONG) // (m or 1) * (m or 1) - 1 for _, m, _ in arcs], dtype=np.uint64)
+        self.dtype = np.min_scalar_type(cells - 1)
+
+    def draw(self, which: npt.NDArray[np.integer[Any]], names: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """One cell per entry of `which`, from the arc of that number; with `names`, cell s is returned as names[s]."""
+        out = np.empty(len(which), dtype=self.dtype if names is None else names.dtype)
+        for start in range(0, len(which), BLOCK):
+            arcs = which[start : start + BLOCK]
+            words = np.frombuffer(os.urandom(8 * len(arcs)), dtype="<u8").copy()
+            while len(again := np.flatnonzero(words > self.last[arcs])):
+                words[again] = np.frombuffer(os.urandom(8 * len(again)), dtype="<u8")
+            part = (self.left[arcs] + words % self.length[arcs]) // self.cell[arcs]
+            out[start : start + BLOCK] = part if names is None else np.take(names, part.astype(np.int64))
+        return out
+
+
 def secret_numbers(b: int, count: int) -> list[int]:
     """Uniform numbers below b that nobody keeps."""
     return [secrets.randbelow(b) for _ in range(count)]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from choral.describe.display import show
 from choral.describe.joint import Joint
 from choral.describe.numbers import distribution, exact
 from choral.errors import ColumnError, LawError, TooLargeError, did_you_mean
@@ -56,7 +57,8 @@ class DeclaredLaw:
     """Independent samples with exact marginals, and the text that justifies them.
 
     `marginals` is one marginal (then the samples are i.i.d. and there may be any number of them) or a list with one
-    marginal per sample. A marginal is a list of probabilities, for the values 0, 1, …, or a mapping from values.
+    marginal per sample. A marginal is a list of probabilities, for the values 0, 1, …, or a mapping from values. A `Joint` of
+    independent columns declares one sample per column; one whose columns are dependent is refused, with the evidence.
 
     >>> law = DeclaredLaw({"no": Fraction(7, 10), "yes": Fraction(3, 10)}, source="the 2020 census; a random sample")
     >>> law.n is None, law.marginal(5).p
@@ -68,6 +70,8 @@ class DeclaredLaw:
         if not isinstance(source, str) or not source.strip():
             raise LawError(f"The source of the declared law is {source!r}.", WHY)
         self.source = source.strip()
+        if isinstance(marginals, Joint):
+            marginals = _independent_columns(marginals)
         if isinstance(marginals, DeclaredLaw) or not isinstance(marginals, Iterable) or isinstance(marginals, str):
             raise LawError(f"The marginals are {marginals!r}.", "Give one marginal, or a list of them.")
         listed = marginals if isinstance(marginals, Mapping) else list(marginals)
@@ -216,6 +220,26 @@ def check_size(cells: int, what: str) -> None:
         raise TooLargeError(
             f"The exact channel has {cells} {what}, above {MOST_CELLS}.", "Take fewer samples; the scheme is the same."
         )
+
+
+def _independent_columns(joint: Joint) -> list[dict[Any, Fraction]]:
+    """The marginals of a joint law, if it is their product, decided in fractions."""
+    alone = [dict.fromkeys(alphabet, Fraction(0)) for alphabet in joint.alphabets]
+    law = dict(joint.items())
+    for cell, p in law.items():
+        for marginal, value in zip(alone, cell, strict=True):
+            marginal[value] += p
+    check_size(math.prod(map(len, alone)), "states")
+    for cell in product(*alone):
+        expected = math.prod((m[value] for m, value in zip(alone, cell, strict=True)), start=Fraction(1))
+        found = law.get(cell, Fraction(0))
+        if found != expected:
+            where = ", ".join(f"{name} = {value!r}" for name, value in zip(joint.names, cell, strict=True))
+            raise LawError(
+                f"The columns are not independent: P({where}) is {show(found)}, and the product is {show(expected)}.",
+                "Schemes are for independent samples. Take a group of dependent samples as one, or use ch.self_disclose.",
+            )
+    return alone
 
 
 def _marginal(values: Any, place: str) -> Marginal:

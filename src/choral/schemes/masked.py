@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,16 @@ import numpy.typing as npt
 from choral.describe.joint import Joint
 from choral.describe.numbers import over_common_denominator
 from choral.errors import LawError, TooLargeError
-from choral.schemes.draws import ExactRows, secret_numbers
+from choral.schemes.draws import ExactRows, LongArcs, secret_numbers
 from choral.schemes.law import DeclaredLaw, Marginal, Row, Whole, check_size, declared, names_of, whole_number
 
 MOST_POSTERIORS = 60_000
 MOST_SHIFTS = 100_000
-MOST_CELLS_OF_CIRCLE = 1 << 22
+MOST_CELLS_OF_CIRCLE = 1 << 31
+MOST_CELLS_LISTED = 1 << 22
+FEW_CELLS = 1 << 12
+"""Up to so many cells all of them are listed to draw from."""
+MOST_UNITS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ def arcs(marginal: Marginal, b: int) -> tuple[Row, ...]:
     >>> [{s: str(p) for s, p in row.items()} for row in arcs(DeclaredLaw.bernoulli(Fraction(3, 10), "coin").marginal(0), 2)]
     [{0: '1/2', 1: '1/5'}, {1: '3/10'}]
     """
+    if b > MOST_CELLS_LISTED:
+        raise TooLargeError(f"The circle has {b} cells, too many to list.", "Use encode() and bracket().")
     rows, total = arc_weights(marginal, b)
     return tuple({s: Fraction(weight, total) for s, weight in row.items()} for row in rows)
 
@@ -73,15 +79,23 @@ def arc_weights(marginal: Marginal, b: int) -> tuple[list[dict[int, int]], int]:
     >>> arc_weights(DeclaredLaw.bernoulli(Fraction(3, 10), "coin").marginal(0), 2)
     ([{0: 10, 1: 4}, {1: 6}], 20)
     """
-    weights, cell = over_common_denominator(marginal.p)
     rows: list[dict[int, int]] = []
-    left = 0
-    for weight in weights:
-        right = left + b * weight
-        cells = range(left // cell, -(-right // cell)) if weight else range(0)
+    for left, length, cell in arc_units(marginal, b):
+        right = left + length
+        cells = range(left // cell, -(-right // cell)) if length else range(0)
         rows.append({s: min(right, (s + 1) * cell) - max(left, s * cell) for s in cells})
-        left = right
     return rows, b * cell
+
+
+def arc_units(marginal: Marginal, b: int) -> list[tuple[int, int, int]]:
+    """The arc of each value in those units: where it begins, its length, and the units of a cell.
+
+    >>> from choral.schemes.law import DeclaredLaw
+    >>> arc_units(DeclaredLaw.bernoulli(Fraction(3, 10), "coin").marginal(0), 2)
+    [(0, 14, 10), (14, 6, 10)]
+    """
+    weights, cell = over_common_denominator(marginal.p)
+    return [(b * (end - weight), b * weight, cell) for weight, end in zip(weights, accumulate(weights), strict=True)]
 
 
 class MaskedScheme(ABC):
@@ -115,8 +129,16 @@ class MaskedScheme(ABC):
         return {marginal: arcs(marginal, self.b) for marginal in self.law.distinct}
 
     @cached_property
-    def _rows(self) -> ExactRows:
+    def _rows(self) -> ExactRows | LongArcs:
         """P(s | x) for the values of all distinct marginals, in the order of `DeclaredLaw.rows_of`."""
+        units = [arc for marginal in self.law.distinct for arc in arc_units(marginal, self.b)]
+        if self.b > FEW_CELLS and max(left + length for left, length, _ in units) < MOST_UNITS:
+            return LongArcs(units, self.b)
+        if self.b > MOST_CELLS_LISTED:
+            raise TooLargeError(
+                f"b = {self.b} cells, and probabilities with denominators up to {max(cell for *_, cell in units)}.",
+                "Take a smaller b, or round the declared probabilities.",
+            )
         return ExactRows([row for marginal in self.law.distinct for row in arc_weights(marginal, self.b)[0]])
 
     def cell_channel(self, i: int = 0) -> tuple[tuple[Fraction, ...], ...]:
@@ -155,18 +177,23 @@ class MaskedScheme(ABC):
         return self._tells(self.law.marginal(i))
 
     def _tells(self, marginal: Marginal) -> float:
-        noise = math.fsum(
-            float(part) * math.log2(p / part)
-            for row, p in zip(self._arcs[marginal], marginal.p, strict=True)
-            for part in row.values()
-        )
-        return math.log2(self.b) - noise
+        """log b - H(S|X), from the cells at the ends of each arc and the number of those that lie in it."""
+        noise = []
+        for left, length, cell in arc_units(marginal, self.b):
+            if not length:
+                continue
+            right = left + length
+            inner = max(0, right // cell - -(-left // cell))
+            ends = [-left % cell, right % cell] if left // cell < right // cell else [length]
+            for count, part in [(inner, cell), *((1, end) for end in ends)]:
+                if count and part:
+                    noise.append(count * (part / (self.b * cell)) * math.log2(length / part))
+        return math.log2(self.b) - math.fsum(noise)
 
     def bracket(self, n: int | None = None) -> tuple[float, float]:
         """Σ I(X_i;S_i) - k·log b and Σ I(X_i;S_i), between which the information lies, for any n."""
-        marginals = self.law.sized(n)
-        shifts = len(self.directions(len(marginals))[0])
-        cells = self._cells_tell(len(marginals))
+        cells = self._cells_tell(self.law.count(n))
+        shifts = len(self.directions(1)[0])
         return max(0.0, cells - shifts * math.log2(self.b)), cells
 
     def information(self, n: int | None = None) -> float:

@@ -80,6 +80,14 @@ def best_weights(
     )
 
 
+def best_exact_weights(
+    prior: Sequence[Fraction], posteriors: Sequence[Mapping[int, Fraction]], cost: Sequence[Fraction], free: list[int]
+) -> Mixture:
+    """The same for costs in fractions, without floats anywhere: the optimum itself, however small the masses are."""
+    lp = _Master.build(prior, posteriors, np.zeros(len(posteriors)), free)
+    return lp.exact_optimum([flint.fmpq(c.numerator, c.denominator) for c in cost])
+
+
 @dataclass(frozen=True)
 class _Master:
     """min cost·u over u ≥ 0 with columns · u = right, on coordinates that determine a point of S.
@@ -197,6 +205,32 @@ class _Master:
             basis[leaving] = entering
         return basis
 
+    def exact_optimum(self, given: Sequence[flint.fmpq]) -> Mixture:
+        """The simplex method in fractions, for few rows: the steepest column first, later the first one (Bland)."""
+        rows, real = len(self.right), len(given)
+        cost = [*given, *[flint.fmpq(int(ARTIFICIAL_COST))] * rows]
+        right, basis, step = flint.fmpq_mat(rows, 1, self.right), self.feasible_basis(), 0
+        while True:
+            inverse = self._matrix(basis).inv()
+            duals = flint.fmpq_mat(1, rows, [cost[k] for k in basis]) * inverse
+            reduced = {
+                k: cost[k] - sum((duals[0, i] * a for i, a in enumerate(self.columns[k]) if a), flint.fmpq(0))
+                for k in range(real)
+                if k not in basis
+            }
+            better = [k for k, saving in reduced.items() if saving < 0]
+            x = inverse * right
+            if not better:
+                break
+            entering = better[0] if step > 10 * rows else min(better, key=lambda k: reduced[k])
+            d = inverse * flint.fmpq_mat(rows, 1, self.columns[entering])
+            leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(rows) if d[i, 0] > 0)[2]
+            basis[leaving] = entering
+            step += 1
+        exact = [Fraction(int(duals[0, i].p), int(duals[0, i].q)) for i in range(rows)]
+        weights = {k: Fraction(int(x[i, 0].p), int(x[i, 0].q)) for i, k in enumerate(basis) if x[i, 0]}
+        return Mixture(weights, self._by_state(exact))
+
     def _duals(self, basis: list[int]) -> Floats:
         """Multipliers of the rows; where floats find the basis singular, the best in the least-squares sense."""
         square = self.dense[:, basis].T
@@ -207,11 +241,12 @@ class _Master:
 
     def multipliers(self, basis: list[int]) -> tuple[Fraction, ...]:
         """π over all states: the LP's multipliers on the free coordinates, and a constant."""
-        duals = self._duals(basis).tolist()
-        constant = Fraction(duals[-1])
-        pi = [constant] * len(self.prior)
+        return self._by_state([Fraction(dual) for dual in self._duals(basis).tolist()])
+
+    def _by_state(self, duals: Sequence[Fraction]) -> tuple[Fraction, ...]:
+        pi = [duals[-1]] * len(self.prior)
         for s, dual in zip(self.free, duals[:-1], strict=True):
-            pi[s] += Fraction(dual) / self.prior[s]
+            pi[s] += dual / self.prior[s]
         return tuple(pi)
 
 

@@ -6,17 +6,15 @@ alone, and all of them are the target. The *type* of a state is its number of on
 **Types suffice for the program.** With t also its permuted images are extreme points, with the same entropy. Averaging the
 multipliers π of theo1's program over permutations keeps them feasible and keeps π·p; so π may depend on the type alone, and
 the program is: weights u on orbits so that the masses of the types come out right, Σ u H(t) least. It has n + 1 rows.
-An optimal mixture of orbits, each image with the same weight, is an optimal channel. So is any mixture of those images that
-gives the prior (each has zero slack); one of at most 2ⁿ - n codes is returned.
+An optimal mixture of orbits, each image with the same weight, is an optimal channel.
 
 **Pricing.** Up to `PROVED` bits every orbit is in `different_bases`, so the least slack is known and the optimum is
 proved. Above, extreme points of small slack are looked for by best-improvement pivoting from random bases: the channel is
-good, and the bound is another one.
+good, and the bound is another one. Floats do the pricing; where bits are rarely 1, `rare_bits.py` does it in fractions.
 """
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,15 +27,13 @@ import numpy as np
 import scipy.optimize
 
 from choral.errors import SolverError
-from choral.problem.kernel import Floats, Index, Problem
-from choral.problem.solution import ExactChannel, GroupBound, Solution, VertexBound, near_float
+from choral.problem.kernel import Floats, Index
+from choral.problem.solution import near_float
 from choral.solvers.cube_bases import Bases, Cube, all_bases, different_bases, one_of_each_kind, weights_of
 from choral.solvers.mixture import best_weights
 
-FEWEST, PROVED, MOST = 4, 6, 9
-"""Numbers of bits: fewer go to plain enumeration; up to PROVED every extreme point is priced; more have too many states."""
-LEAST_MEAN = Fraction(1, 10**6)
-"""A bit that is 1, or 0, more rarely than this has masses that floats may take for zero: another way is better."""
+PROVED = 6
+"""Up to so many bits every extreme point is priced."""
 NEAREST = 1e-9
 """Slacks within this of the smallest are recomputed exactly (further for large multipliers: `near_least`)."""
 SETTLED = 1e-12
@@ -46,7 +42,6 @@ AT_ONCE = 40
 STARTS = {7: 60, 8: 80, 9: 100}
 QUIET_ROUNDS = 2
 MOVED = 1e-5
-MOST_IMAGES = 1500
 
 
 @dataclass(frozen=True)
@@ -67,6 +62,10 @@ class Orbit:
     def kind(self) -> tuple[tuple[int, Fraction], ...]:
         """What the program knows of it: masses, each on a number of ones."""
         return tuple(sorted((point.bit_count(), mass) for point, mass in self.masses.items()))
+
+    def flipped(self, n: int) -> Orbit:
+        """The same with ones for zeros."""
+        return Orbit({(1 << n) - 1 - point: mass for point, mass in self.masses.items()})
 
     def images(self, n: int, most: int | None, draw: random.Random) -> list[dict[int, Fraction]]:
         """Its images under permutations, each once: all of them, or some, drawn at random."""
@@ -92,6 +91,12 @@ class OnTypes:
     multipliers: tuple[Fraction, ...]
     tight: tuple[Orbit, ...]
     proved: bool
+
+    def flipped(self) -> OnTypes:
+        """The same with ones for zeros."""
+        weights = tuple((orbit.flipped(self.n), u) for orbit, u in self.weights)
+        tight = tuple(orbit.flipped(self.n) for orbit in self.tight)
+        return OnTypes(self.n, weights, self.multipliers[::-1], tight, self.proved)
 
 
 def solve_on_types(
@@ -350,90 +355,3 @@ class _Descents:
             value = float(slack[best])
             basis = basis.copy()
             basis[row[best]] = best
-
-
-# ---- the problem --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ExchangeableBits:
-    """A self-disclosure problem on n exchangeable bits, each protected alone: how its states lie on the cube."""
-
-    problem: Problem
-    n: int
-    state_at: tuple[int, ...]
-    mean: Fraction
-
-    @classmethod
-    def of(cls, problem: Problem) -> ExchangeableBits | None:
-        """The problem in this form, if it has it: found from the law, not declared."""
-        n = len(problem.columns)
-        if not FEWEST <= n <= MOST or problem.size != 1 << n or set(problem.target.columns) != set(problem.columns):
-            return None
-        if sorted(group.columns for group in problem.groups) != sorted((c,) for c in problem.columns):
-            return None
-        values = sorted({x for state in problem.states for x in state}, key=repr)
-        if len(values) != 2 or not problem.target.determines_state:
-            return None
-        state_at = [-1] * problem.size
-        weight: dict[int, int] = {}
-        for s, state in enumerate(problem.states):
-            point = sum(1 << i for i, x in enumerate(state) if x == values[1])
-            state_at[point] = s
-            if weight.setdefault(point.bit_count(), problem.weights[s]) != problem.weights[s]:
-                return None
-        mean = Fraction(sum(problem.weights[s] for point, s in enumerate(state_at) if point & 1), problem.total)
-        return cls(problem, n, tuple(state_at), mean) if LEAST_MEAN <= mean <= 1 - LEAST_MEAN else None
-
-    @property
-    def prior(self) -> list[Fraction]:
-        """The probability of each number of ones."""
-        sums = [Fraction(0)] * (self.n + 1)
-        for point, s in enumerate(self.state_at):
-            sums[point.bit_count()] += self.problem.prior_of(s)
-        return sums
-
-    def solve(self, fallback: GroupBound, should_stop: Callable[[], bool] | None = None) -> Solution:
-        """The optimal channel with its proof up to PROVED bits; a good one with the given bound above."""
-        if self.n <= PROVED:
-            different_bases(self.n, should_stop)
-        answer = solve_on_types(self.n, self.mean, self.prior, should_stop)
-        channel = self._channel(answer)
-        if not answer.proved:
-            how = f"orbits of extreme points, found by pivoting from random bases ({self.n} exchangeable bits); not proved"
-            return Solution(channel, fallback, how)
-        multipliers = [Fraction(0)] * self.problem.size
-        for point, s in enumerate(self.state_at):
-            multipliers[s] = answer.multipliers[point.bit_count()]
-        tight = tuple(self._on_states(orbit.masses) for orbit in answer.tight)
-        bound = VertexBound(tuple(multipliers), tight, (self.problem.columns,))
-        count = len(different_bases(self.n).det)
-        how = f"{count} orbits of extreme points, then a program on types ({self.n} exchangeable bits)"
-        return Solution(channel, bound, how)
-
-    def _on_states(self, masses: Mapping[int, Fraction]) -> dict[int, Fraction]:
-        return {self.state_at[point]: mass for point, mass in masses.items()}
-
-    def _channel(self, answer: OnTypes) -> ExactChannel:
-        """A mixture of few images of the orbits that gives the prior, exactly."""
-        draw = random.Random(0)
-        prior = [self.problem.prior_of(s) for s in range(self.problem.size)]
-        known = {self.state_at[0], *(self.state_at[1 << i] for i in range(self.n))}
-        free = [s for s in range(self.problem.size) if s not in known]
-        most = MOST_IMAGES * self.problem.size // 64 // len(answer.weights)
-        while True:
-            every = math.factorial(self.n) <= most
-            posteriors = [
-                self._on_states(image)
-                for orbit, _ in answer.weights
-                for image in orbit.images(self.n, None if every else most, draw)
-            ]
-            try:
-                mixture = best_weights(prior, posteriors, np.zeros(len(posteriors)), free, patient=every)
-                break
-            except SolverError:
-                if every:
-                    raise
-                most *= 4
-        codes = [{s: u * m for s, m in posteriors[k].items()} for k, u in mixture.weights.items()]
-        return ExactChannel.from_joint(self.problem, codes)

@@ -12,10 +12,14 @@ INK = "#1b1b1b"
 GREY = "#6b6b6b"
 BLUE = "#0b5fa5"
 
-COLOURS = ("#0b5fa5", "#d55e00", "#1b1b1b", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#6b6b6b")
+COLOURS = ("#0b5fa5", "#d55e00", "#1b1b1b", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#6b6b6b", "#882255", "#005f4b")
 """Told apart by people who do not see all colours (after Okabe and Ito); every series also has its own dash and shape."""
-DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [1, 4], [12, 4], [6, 2, 2, 2, 2, 2])
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [1, 4], [12, 4], [6, 2, 2, 2, 2, 2], [3, 1], [14, 2, 1, 2])
+SHAPES = (
+    *("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"),
+    "M0,-1.2L0.3,-0.3L1.2,0L0.3,0.3L0,1.2L-0.3,0.3L-1.2,0L-0.3,-0.3Z",
+    "M-1.3,-0.35H1.3V0.35H-1.3Z",
+)
 
 FONT = "DejaVu Sans, Liberation Sans, Arial, sans-serif"
 LONGEST_LABEL = 38

@@ -14,6 +14,7 @@ from choral.large_n import TradeoffPoint, full_data, output_perturbation, tradeo
 from choral.schemes import DeclaredLaw, blocks, coalition, modular, rotation, uniformise
 from choral.schemes.coalitions import next_prime
 from choral.schemes.masked import MaskedScheme
+from choral.schemes.subsets import random_subsets_at_most, random_subsets_mean
 from choral.show.plots import capacity_plot, lines_plot, tradeoff_plot
 from choral.show.plots.curves import Series
 from choral.show.reproduce.many_samples import BERNOULLI, ON_A_LINE, THIRDS
@@ -25,6 +26,8 @@ SIZES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50, 100, 200, 300, 500, 1000)
 SCHEME_SIZES = (4, 5, 6, 8, 10, 14, 20, 30, 50, 70, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000)
 EXACT_UP_TO = 50
 """Samples up to which the information of a masked scheme is computed exactly; beyond it is bracketed (`told`)."""
+GROUPS_TRIED, CHOICES, TRIED_UP_TO = 50, 100, 20
+"""Random groups of columns in one code, codes whose mean is taken, and samples up to which it is."""
 
 
 def capacity(effort: Effort) -> Found:
@@ -104,6 +107,7 @@ def schemes(effort: Effort) -> Found:
     ns = [n for n in SCHEME_SIZES if n <= effort.many_samples]
     series: list[Series] = []
     rows: list[tuple[Any, ...]] = []
+    groups = f"{GROUPS_TRIED} random groups of columns"
 
     def add(name: str, values: Sequence[tuple[int, float, float, str]]) -> None:
         effort.tell(name)
@@ -115,7 +119,7 @@ def schemes(effort: Effort) -> Found:
                 name,
                 tuple(float(n) for n, *_ in values),
                 tuple(low / (n * entropy(Q)) for n, low, *_ in values),
-                tuple(high / (n * entropy(Q)) for n, _, high, _ in values),
+                tuple(high / (n * entropy(Q)) for n, _, high, _ in values) if name != groups else None,
             )
         )
 
@@ -135,6 +139,15 @@ def schemes(effort: Effort) -> Found:
         parts = blocks(law, k)
         add(f"blocks of {k}", [(n, parts.information(n), parts.information(n), "exact") for n in ns if n >= k])
     add("uniformise, then add", told(uniformise(law), ns))
+    both = DeclaredLaw(
+        {(a, b): math.prod(Q if x else 1 - Q for x in (a, b)) for a in (0, 1) for b in (0, 1)}, f"pairs: {SOURCE}"
+    )
+    pairs = rotation(both, 100)
+    add(
+        "pairs as one sample, rotated, b = 100",
+        [(n, pairs.information(n // 2), pairs.information(n // 2), "exact") for n in ns if n % 2 == 0],
+    )
+    add(groups, [_groups_tell(law, n) for n in ns])
     last = {line.name: (line.y[-1], line.upper[-1] if line.upper else line.y[-1]) for line in series}
     best = max(last, key=lambda name: last[name][0])
     below = [high for name, (_, high) in last.items() if name.startswith(("blocks", "uniformise"))]
@@ -153,13 +166,20 @@ def schemes(effort: Effort) -> Found:
                 f"{name} {high:.3f}" for name, (_, high) in last.items() if name.startswith(("blocks", "uniformise"))
             ),
         ),
+        holds(
+            "a bounded number of random groups of columns tells nothing in the limit",
+            "sec:heu",
+            rows[-1][0] == groups and rows[-1][3] < 1e-6,
+            f"with {GROUPS_TRIED} groups, at most {max(rows[-1][3], 1e-300):.2g} bits of {ns[-1]} samples, for any choice",
+        ),
     )
     picture = lines_plot(
         series,
         f"Rotation tells all but {1 - last[best][0]:.2%} of {ns[-1]} samples; blocks and sums stay below {max(below):.0%}",
         [
-            "Bernoulli(.3); all are exactly independent of each sample (windows: of two neighbours; coalition: of any two)",
+            "Bernoulli(.3); all are independent of each sample (windows, pairs: of two neighbours; coalition: of any two)",
             f"exact to n = {EXACT_UP_TO}, between proved bounds beyond (bands, mostly thinner than the line)",
+            f"random groups: a mean over choices to n = {TRIED_UP_TO}, then drawn at 0: proved to tell next to nothing",
         ],
         x_title="samples n (logarithmic)",
         y_title="efficiency I(Xⁿ;Y)/H(Xⁿ)",
@@ -172,11 +192,29 @@ def schemes(effort: Effort) -> Found:
             "The information of a rotation is Σ I(X_i;S_i) - log b + H(T|X,Y), with a hidden shift T. More samples only "
             "narrow T, so H(T|X,Y) at a smaller n is an upper bound for every larger one: beyond n = "
             f"{EXACT_UP_TO} the values are bracketed that way.",
+            "Groups of samples that are independent of other groups are processed jointly by taking each group as one "
+            "sample, whose values are tuples; any scheme then protects the whole group. Pairs of these samples, rotated, fit "
+            "a circle of 100 cells, and their information has a closed form.",
+            f"Random groups of columns: the mean of what {GROUPS_TRIED} groups tell, over {CHOICES} random choices of them, "
+            f"with its standard error, up to n = {TRIED_UP_TO}; the upper bound holds for every choice. A code from a group "
+            "of n + 1 columns has a probability of at most (n + 1)·0.7ⁿ, so together they tell nothing in the limit.",
+            "The scheme for two continuous samples (th6) is not in the picture: it has two samples, not n, and H(X₁,X₂) is "
+            "infinite, so that an efficiency has no meaning. It tells log₂ K bits with K bins, without a limit.",
         ),
         claims,
         (Table("schemes", header, tuple(rows)),),
         (Picture("schemes", picture, "Efficiency of all schemes."),),
     )
+
+
+def _groups_tell(law: DeclaredLaw, n: int) -> tuple[int, float, float, str]:
+    """(n, mean or 0, at most, how) for random groups of columns."""
+    most = min(n * law.marginal(0).entropy(), random_subsets_at_most(law, n, GROUPS_TRIED))
+    if n > TRIED_UP_TO:
+        return n, 0.0, most, "bracket"
+    mean = random_subsets_mean(law, n, GROUPS_TRIED, CHOICES, seed=1)
+    how = f"mean of {CHOICES} choices, standard error {mean.standard_error:.2g}" if mean.value else "nothing was found"
+    return n, mean.value, most, f"{how}; the bound is for every choice"
 
 
 def tradeoffs(effort: Effort) -> Found:

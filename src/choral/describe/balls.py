@@ -9,7 +9,7 @@ from fractions import Fraction
 import flint
 
 KNOWN = Fraction(1, 10**40)
-"""Numbers are known much better than this; so a true 1 is stated as 1."""
+"""Numbers are known much better than this, relative to them; so a true 1 is stated as 1."""
 
 
 def ball_of(number: Fraction) -> flint.arb:
@@ -27,16 +27,16 @@ def entropy_ball(law: Iterable[Fraction]) -> flint.arb:
     return total / flint.arb(2).log()
 
 
-def float_below(ball: flint.arb) -> float:
-    """A float that is at most the number, up to 1e-40: one bit, known to within that, is 1."""
-    low = exact_lower(ball)
+def float_below(number: flint.arb | Fraction) -> float:
+    """A float that is at most the number, up to 1e-40 of it: one bit, known to within that, is 1."""
+    low = number if isinstance(number, Fraction) else exact_lower(number)
     nearest = float(low)
-    return nearest if Fraction(nearest) <= low + KNOWN else math.nextafter(nearest, -math.inf)
+    return nearest if Fraction(nearest) <= low + abs(low) * KNOWN else math.nextafter(nearest, -math.inf)
 
 
-def float_above(ball: flint.arb) -> float:
-    """A float that is at least the number, up to 1e-40."""
-    return -float_below(-ball)
+def float_above(number: flint.arb | Fraction) -> float:
+    """A float that is at least the number, up to 1e-40 of it."""
+    return -float_below(-number)
 
 
 def exact_lower(ball: flint.arb) -> Fraction:
