@@ -129,6 +129,9 @@ def test_another_table_and_new_records(found):
     assert max(leak.bits for leak in other.groups) > 0
     uniform, validated = found.out_of_sample
     assert validated.advantage < uniform.advantage
+    assert 0 < validated.bits < uniform.bits
+    assert validated.to_json()["bits"] == max(g.bits for g in validated.groups)
+    assert "larger validation table" in validated.remedy
     assert all(g.estimate <= g.bound for g in validated.groups)
     assert all(leak.bits <= leak.bound for leak in found.composition)
 
@@ -141,6 +144,7 @@ def test_the_summary_names_each_leak_and_its_remedy(found):
         "order=2",
         "--also",
         "confidence 0.95",
+        "bits about any protected group",
     ):
         assert words in text, words
     assert "pass every test" in text

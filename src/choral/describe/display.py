@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from html import escape
 from typing import TypeAlias
@@ -34,6 +35,15 @@ def written(number: Fraction, most: int) -> str | None:
         return None
     text = str(number)
     return text if len(text) <= most else None
+
+
+def at_most(bound: float, digits: int = 3) -> str:
+    """An upper bound in so many digits, rounded up: what is read is a bound too.
+
+    >>> at_most(0.12341), at_most(0.000201, 2), at_most(1.0), at_most(0.0)
+    ('0.124', '0.00021', '1', '0')
+    """
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(bound)):.{digits}g}"
 
 
 @dataclass(frozen=True)

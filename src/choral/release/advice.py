@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from choral.describe.display import at_most
 from choral.release.binned import inside_bins, spoken
+from choral.release.out_of_sample import VALIDATION
 
 if TYPE_CHECKING:
     from choral.release.audit import Audit
@@ -149,13 +151,15 @@ def _new_records(audit: Audit) -> list[str]:
         return []
     best = min(audit.out_of_sample, key=lambda bound: bound.advantage)
     said = (
-        f"For new records, with confidence {best.confidence:g} (from {best.source}), the probability of any event of the "
-        f"code differs by at most {best.advantage:.2g} between two values of any protected group"
+        f"For new records, with confidence {best.confidence:g} (from {best.source}), the code tells at most "
+        f"{at_most(best.bits, 2)} bits about any protected group; and, with the same confidence, the probability of "
+        f"any event of the code differs by at most {at_most(best.advantage, 2)} between two values of one"
     )
     if best.advantage < LARGE_ADVANTAGE:
         return [said + "."]
-    unseen = "" if len(audit.out_of_sample) > 1 else ", or a table that the fit never saw (--validation),"
-    return [f"{said}: a larger table{unseen} lowers this."]
+    validated = any(bound.source == VALIDATION for bound in audit.out_of_sample)
+    what = "a larger validation table" if validated else "a larger table, or one that the fit never saw (--validation),"
+    return [f"{said}: {what} lowers this."]
 
 
 def _output(audit: Audit) -> list[str]:
@@ -166,8 +170,8 @@ def _output(audit: Audit) -> list[str]:
         return ["The codes that were given out pass every test of what is promised."]
     what = [f"{'+'.join(test.about)} is {test.question}" if test.about else test.question for test in failed]
     return [
-        f"The codes that were given out FAIL: chance alone would rarely contradict that {'; that '.join(what[:3])}: "
-        "they may be of another release or another table, or drawn twice. Do not publish them."
+        "The codes that were given out FAIL, as by chance one honest output in a hundred does: they contradict that "
+        f"{'; that '.join(what[:3])}. They may be of another release or another table, or drawn twice. Do not publish them."
     ]
 
 

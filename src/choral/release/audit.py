@@ -189,7 +189,7 @@ def audit(
     table       the table that is or was disclosed: all its columns of few values are audited, under its frequencies
     disclosed   the codes that were given out for it: they are tested
     also        other tables (or, for a disclosure, laws) under which the same channel is evaluated
-    validation  a table that the fit never saw, for a much tighter bound about new records
+    validation  a table that the fit never saw, best several times as large, for much tighter bounds about new records
     confidence  of the bounds about new records
     records     for a disclosure without a table: how many rows the table had whose frequencies are the law
     seed        of the simulations of tests; None draws a new one

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from choral.describe.display import Cell, Listing, Shown
+from choral.describe.display import Cell, Listing, Shown, at_most
 from choral.release.binned import inside_bins, spoken
 from choral.release.leakage import Leakage
 
@@ -97,13 +97,13 @@ def new_records(found: Audit) -> list[Listing]:
             [
                 [
                     spoken(group.about, found.bins),
-                    Shown(group.bound, f"{group.bound:.3g}"),
-                    Shown(group.bits, f"{group.bits:.3g}"),
+                    Shown(group.bound, at_most(group.bound)),
+                    Shown(group.bits, at_most(group.bits)),
                     Shown(group.count, f"{group.count} rows"),
                 ]
                 for group in bound.groups
             ],
-            f"By {bound.inequality}. Assumes that {bound.assumes}.",
+            f"By {bound.inequality}. Assumes that {bound.assumes}. {bound.remedy}",
         )
         for bound in found.out_of_sample
     ]

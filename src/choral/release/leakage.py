@@ -14,10 +14,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from choral.describe.joint import Cell, Joint
 from choral.disclosure import Disclosure
 from choral.errors import ProblemError
-from choral.problem.solution import ExactChannel
+from choral.problem.kernel import Floats
+from choral.problem.solution import ExactChannel, floats_of
 
 SMALL = 0.1
 TERMS = 18
@@ -123,6 +126,23 @@ class Published:
             for y, n in self._rows[s]:
                 row[y] = row.get(y, 0) + weight * n
         return dict(found)
+
+    def by_value(self, about: Sequence[str], rows: int) -> dict[Hashable, dict[int, int]]:
+        """How many of `rows` records have each value of some columns, by state; weights, for a law that is no table."""
+        where = [self.law.position(name) for name in about]
+        times = max(1, rows // self.law.total)
+        found: defaultdict[Hashable, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+        for (cell, weight), s in zip(self.law.cells.items(), self.state, strict=True):
+            found[tuple(self.law.alphabets[i][cell[i]] for i in where)][s] += weight * times
+        return {z: dict(row) for z, row in found.items()}
+
+    def code_laws(self, about: Sequence[str]) -> dict[Hashable, Floats]:
+        """p(z, y) for each value z of some columns, as floats."""
+        channel = floats_of(self.channel)
+        return {
+            z: channel[:, list(row)] @ np.array([n / self.law.total for n in row.values()])
+            for z, row in self.by_value(about, 1).items()
+        }
 
     def leakage(self, about: Sequence[str], given: Sequence[str] = ()) -> Leakage:
         """I(about; Y | given), with the best guesses."""

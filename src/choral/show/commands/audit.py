@@ -33,7 +33,10 @@ def audit(
         list[str] | None, typer.Option(help="Another table to evaluate the same channel on; repeatable.")
     ] = None,
     validation: Annotated[
-        str | None, typer.Option(help="A table that the fit never saw: a much tighter bound about new records.")
+        str | None,
+        typer.Option(
+            help="A table that the fit never saw, best several times as large: much tighter bounds about new records."
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the bounds about new records.")] = 0.95,
     as_json: AsJson = False,
@@ -41,7 +44,8 @@ def audit(
     """Say in numbers what a release tells: about pairs, other columns, other records, and to who knows more.
 
     Exit status 0 only if what is promised holds: every protected group without a budget is independent of the code under
-    the release's own laws, and the codes that were given out, if any, pass the tests of it.
+    the release's own laws, and the codes that were given out, if any, pass the tests of it, as all but one honest output in a
+    hundred do.
     """
     from choral.release.audit import audit as audited
     from choral.release.file import load_release

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from choral.describe.display import Cell, Listing, Shown
+from choral.describe.display import Cell, Listing, Shown, at_most
 from choral.release.binned import binned_and_protected
 from choral.release.leakage import Leakage
-from choral.show.plots.posteriors import points
 from choral.show.report.markup import Html, Part, bits, count, element, fold, joined, listing, paragraph, share
 from choral.show.report.subject import Subject
 
@@ -248,8 +247,11 @@ def _new_records(subject: Subject) -> Limit:
         found = [
             "with confidence ",
             share(Fraction(str(best.confidence))),
-            ", between two private values the probability of any event of the code differs by at most ",
-            Shown(best.advantage, points(best.advantage)),
+            ", the code tells at most ",
+            Shown(best.bits, f"{at_most(best.bits)} bits"),
+            " about any private value; and with the same confidence, between two values the probability of any event of "
+            "the code differs by at most ",
+            Shown(best.advantage, f"{at_most(100 * best.advantage)} percentage points"),
             f" (from {best.source} of ",
             count(best.rows, "row"),
             ").",
