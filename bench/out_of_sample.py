@@ -16,7 +16,7 @@ from scipy import optimize, stats
 from sklearn.datasets import load_breast_cancer
 
 import choral as ch
-from choral.release.leakage import Published
+from choral.release.leakage import Published, known_part
 from choral.release.out_of_sample import advantage, uniform_bound, validated_bound
 
 TABLES, ROWS, CONFIDENCE = 1000, 1000, 0.95
@@ -55,12 +55,13 @@ def one(law, reveal, options, generator):
     """True advantage and bits; both by the uniform bound; and both by the validated bound for each split."""
     d = ch.disclose(drawn(law, ROWS, generator), reveal, **options)
     groups = [group.columns for group in d.problem.groups]
-    own, true = Published.of(d), Published.of(d, law, unseen=True)
+    own, true = Published.of(d), Published.of(d, known_part(d, law)[0])
     sizes = {name: len(law.alphabets[law.position(name)]) for name in d.problem.columns}
     bounds = [uniform_bound(own, groups, sizes, ROWS, CONFIDENCE)]
     for split in SPLITS:
-        fresh = Published.of(d, drawn(law, split * ROWS, generator), unseen=True)
-        bounds.append(validated_bound(own, fresh, groups, split * ROWS, CONFIDENCE))
+        known, share = known_part(d, drawn(law, split * ROWS, generator))
+        fresh = Published.of(d, known)
+        bounds.append(validated_bound(own, fresh, groups, int(share * split * ROWS), CONFIDENCE))
     truth = max(advantage(true, group) for group in groups), max(true.leakage(group).bits for group in groups)
     return [truth, *((bound.advantage, bound.bits) for bound in bounds)]
 

@@ -20,6 +20,7 @@ import choral as ch
 from choral.errors import VerificationError
 from choral.exact import verifier
 from choral.exact.certificate import check, document_to_text, sealed
+from choral.release.file import CARD_FORMAT
 
 VERIFIER = Path(verifier.__file__)
 
@@ -268,6 +269,11 @@ def test_what_is_not_a_release_is_a_sentence_not_a_traceback(tmp_path):
     done = subprocess.run([sys.executable, str(VERIFIER), str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "cannot be opened" in done.stderr
+
+
+def test_a_card_is_named_with_what_to_give_instead():
+    with pytest.raises(verifier.ClaimFailed, match="public card; give the release file"):
+        verifier.verify(json.dumps({"format": CARD_FORMAT, "version": 1}))
 
 
 def test_a_doubled_key_cannot_hide_a_second_document(release):

@@ -33,6 +33,7 @@ from fractions import Fraction
 from math import gcd, lcm
 
 FORMAT = "choral release"
+CARD = "choral card"
 VERSION = 1
 STATED = Decimal(10) ** -15  # claims are stated to this many bits, rounded towards caution
 CERTAIN = Decimal(10) ** -30  # what is recomputed must be known to within this
@@ -260,7 +261,9 @@ def read(text):
             raise ValueError("something follows its end")
     except (ValueError, RecursionError) as error:
         raise ClaimFailed("file", f"it is not JSON, or it was cut off ({error})") from None
-    need(isinstance(document, dict) and document.get("format") == FORMAT, "file", "it is not a choral release")
+    kind = document.get("format") if isinstance(document, dict) else None
+    need(kind != CARD, "file", "it is a public card; give the release file that the card was made from")
+    need(kind == FORMAT, "file", "it is not a choral release")
     version = document.get("version")
     need(type(version) is int, "file", "it does not say its version")
     need(version <= VERSION, "file", f"it has version {version}, newer than {VERSION}, which this verifier knows")

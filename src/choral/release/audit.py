@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import combinations, islice
 from typing import Any
@@ -24,7 +24,7 @@ from choral.release.binned import binned_and_protected, bins_of
 from choral.release.composition import CompositionLeak, composition_leaks
 from choral.release.file import Release
 from choral.release.findings import listings
-from choral.release.leakage import Leakage, Published
+from choral.release.leakage import Leakage, Published, known_part, with_unseen
 from choral.release.out_of_sample import OutOfSample, uniform_bound, validated_bound
 from choral.release.output_tests import OutputTests, output_tests
 from choral.release.ranking import Estimates, within_reach
@@ -211,8 +211,9 @@ def audit(
         used = {name: len(own.law.alphabets[own.law.position(name)]) for name in release.problem.columns}
         bounds.append(uniform_bound(own, groups[:MOST_GROUPS], used, records, confidence))
     if validation is not None:
-        fresh = Published.of(release, validation, unseen=True)
-        bounds.append(validated_bound(own, fresh, groups[:MOST_GROUPS], fresh.law.total, confidence))
+        known, share = known_part(release, validation)
+        fresh = Published.of(release, known)
+        bounds.append(validated_bound(own, fresh, groups[:MOST_GROUPS], int(share * validation.total), confidence))
     return _findings(
         release,
         own,
@@ -279,7 +280,10 @@ def _audit_release(
         bounds.append(uniform_bound(own, chosen, sizes, recipe.table_rows, confidence))
     if validation is not None:
         counted = tabulate(release, validation, further=False)
-        bounds.append(validated_bound(own, counted.published, chosen, counted.rows, confidence))
+        fresh = counted.published
+        if recipe.missing == "drop" and not counted.dropped:  # by the rule of the release, not by what the table holds
+            fresh = replace(fresh, channel=with_unseen(fresh.channel))
+        bounds.append(validated_bound(own, fresh, chosen, counted.rows, confidence))
         notes += _notes(_named(validation, "the validation table"), counted)
     output = None
     if disclosed is not None:

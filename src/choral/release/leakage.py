@@ -201,6 +201,24 @@ def contingency(table: Mapping[Any, Mapping[Any, int]], total: int) -> Contingen
     return Contingency(bits, independent, max(rows.values()), sum(best.values()))
 
 
+def known_part(disclosure: Disclosure, law: Joint) -> tuple[Joint, Fraction]:
+    """The law of the records whose state a disclosure knows, and how likely they are.
+
+    >>> import choral as ch
+    >>> d = ch.disclose(ch.examples.xor())
+    >>> more = ch.Joint.from_counts({(0, 0, 0): 3, (1, 0, 7): 1}, names=["W", "X1", "X2"])
+    >>> known_part(d, more)[1]
+    Fraction(3, 4)
+    """
+    states = set(disclosure.states)
+    where = [law.position(name) for name in disclosure.problem.columns]
+    listed = ((law.values_of(cell), weight) for cell, weight in law.cells.items())
+    kept = {values: weight for values, weight in listed if tuple(values[i] for i in where) in states}
+    if not kept:
+        raise ProblemError("No record has a state of the release.", "Give a law on the values that it was made for.")
+    return Joint.from_counts(kept, law.names), Fraction(sum(kept.values()), law.total)
+
+
 def with_unseen(channel: ExactChannel) -> ExactChannel:
     """The channel with one state more, which has a code of its own."""
     return ExactChannel(channel.codes + 1, (*channel.rows, (1, ((channel.codes, 1),))))

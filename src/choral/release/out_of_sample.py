@@ -180,8 +180,8 @@ def validated_bound(
         rows,
         ("Markov's inequality for products of 1 ± λ(P(A|s) - m)" if events else "Hoeffding's inequality")
         + "; in bits by those of Bernstein and of Berry and Esseen",
-        "new records are drawn like those of the validation table, of which the fit saw nothing; protected values that it "
-        "does not hold are not covered",
+        "new records are drawn like those of the validation table, of which the fit saw nothing; records that get no code, "
+        "and protected values that it does not hold, are not covered",
         "A larger validation table tightens both, the bits most: they are near the truth when it is several times as large "
         "as the fitted one.",
         tuple(found),
