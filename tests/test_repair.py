@@ -55,6 +55,20 @@ def test_entries_that_have_no_room_are_made_by_mixing():
     assert all(len(entries) == 2 for _, entries in again.exact_channel.rows)
 
 
+@pytest.mark.parametrize("mass", [1e-3, 1e-12])
+def test_a_code_that_loses_all_its_mass_is_left_out(mass):
+    """One state alone has it, so the nearest private code on the states that may change is empty."""
+    d = ch.disclose(ch.examples.clinic(), "diagnosis")
+    rough = np.vstack([d.channel, np.zeros(d.problem.size)])
+    rough[:, 0] *= 1 - mass
+    rough[-1, 0] = mass
+    again = repaired(d, rough)
+    assert exactly_private(again)
+    assert again.verify()["verified"]
+    assert {y for _, entries in again.exact_channel.rows for y, _ in entries} == set(range(again.codes))
+    assert again.codes == d.codes
+
+
 def test_a_state_whose_only_code_is_too_rare_to_keep():
     law = ch.Joint.from_counts(
         {(0, 0, 0): 2**60, (0, 1, 1): 2**60, (1, 0, 1): 2**60, (1, 1, 0): 1}, names=["W", "X1", "X2"]

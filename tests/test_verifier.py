@@ -415,9 +415,13 @@ def test_a_release_on_a_compact_law_is_loaded_only_as_it_was_posed(tmp_path):
         ("protected groups", lambda d: d.update(protect=[["any 0"]])),
         ("protected groups", lambda d: d.update(protect=[[]])),
         ("use", lambda d: d.update(use=["samples"])),
+        ("law", lambda d: d["law"].update(cells=[])),
+        ("law", lambda d: d["law"].update(cells=[0, 0, 0])),
     ],
 )
-def test_forged_compact_laws_are_named_quickly(claim, change):
+@pytest.mark.parametrize("long", [verifier.LONG, 2])
+def test_forged_compact_laws_are_named_quickly(claim, change, long, monkeypatch):
+    monkeypatch.setattr(verifier, "LONG", long)
     d = ch.disclose(ch.Exchangeable([F(1, 2)] * 2, ch.bsc(F(1, 10)), 4))
     assert rejected(d.document, change) == claim
 

@@ -59,7 +59,8 @@ def repair(problem: Problem, channel: Floats) -> ExactChannel:
         changed = _changed(grid, _changes(exact, problem.prior, grid))
         need = _needed(changed, law)
         if not need:
-            return ExactChannel(len(order), PackedRows(UNIT, grid, {s: _row(row, UNIT) for s, row in changed.items()}))
+            grid, changed = _without_empty(grid, changed)
+            return ExactChannel(grid.shape[1], PackedRows(UNIT, grid, {s: _row(row, UNIT) for s, row in changed.items()}))
         share = min(0.5, max(2 * (share + float(need)), LEAST_SHARE))
     return ExactChannel(len(order), _mixed(grid, changed, law, need))
 
@@ -153,6 +154,19 @@ def _changed(grid: Index, changes: dict[int, dict[int, Fraction]]) -> dict[int, 
             row[-1] -= more
         rows[s] = [(y, v) for y, v in enumerate(row) if v]
     return rows
+
+
+def _without_empty(grid: Index, changed: dict[int, Entries]) -> tuple[Index, dict[int, Entries]]:
+    """The same without codes that nobody gets: one that is far from private may lose all of its mass to the last."""
+    states = list(changed)
+    entries = np.count_nonzero(grid, axis=0) - np.count_nonzero(grid[states], axis=0)
+    for row in changed.values():
+        entries[[y for y, _ in row]] += 1
+    if entries.all():
+        return grid, changed
+    kept = np.flatnonzero(entries)
+    number = {y: k for k, y in enumerate(kept.tolist())}
+    return grid[:, kept], {s: [(number[y], v) for y, v in row] for s, row in changed.items()}
 
 
 def _needed(changed: dict[int, Entries], law: Floats) -> Fraction:

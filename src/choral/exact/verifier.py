@@ -599,6 +599,7 @@ class Sensors(Compact):
 
 def fingerprint(law):
     """Sixteen digits that change when any number of the law does."""
+    need("cells" not in law, "law", "it lists cells, as only a table does")
     return hashlib.sha256(json.dumps(law, sort_keys=True).encode()).hexdigest()[:16]
 
 
