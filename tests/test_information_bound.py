@@ -153,6 +153,20 @@ def test_a_large_matrix_is_bounded_block_by_block(monkeypatch):
     assert whole <= information_bound(table, table, ["Z"], rows, 0.05) <= 2 * whole
 
 
+@pytest.mark.parametrize("power", [50, 99, 101, 170, 200, 323, 400])
+def test_a_code_too_rare_for_floats_changes_nothing(power):
+    """Its probability, and the square of that, may underflow; with and without it the bound is the same."""
+    counts = {(z, s): 250 + 10 * z * s for z in range(2) for s in range(2)}
+    with_it = ExactChannel(3, ((10**power, ((0, 10**power - 1), (2, 1))), (1, ((1, 1),))))
+    plain, found = (
+        information_bound(published(counts, c), published(counts, c), ["Z"], 1010, 0.05) for c in (COPY, with_it)
+    )
+    assert found == pytest.approx(plain, rel=0.02)
+    lone = {(0, 1): 5, (1, 1): 5}
+    bound = information_bound(published(counts, with_it), published(lone, with_it), ["Z"], 10, 0.05)
+    assert 0 < bound <= 1
+
+
 def test_nothing_to_tell():
     one = ExactChannel(1, ((1, ((0, 1),)), (1, ((0, 1),))))
     assert (

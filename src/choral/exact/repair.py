@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import flint
@@ -60,7 +61,9 @@ def repair(problem: Problem, channel: Floats) -> ExactChannel:
         need = _needed(changed, law)
         if not need:
             grid, changed = _without_empty(grid, changed)
-            return ExactChannel(grid.shape[1], PackedRows(UNIT, grid, {s: _row(row, UNIT) for s, row in changed.items()}))
+            return ExactChannel(
+                grid.shape[1], PackedRows(UNIT, grid, {s: _row(row, UNIT) for s, row in changed.items()})
+            )
         share = min(0.5, max(2 * (share + float(need)), LEAST_SHARE))
     return ExactChannel(len(order), _mixed(grid, changed, law, need))
 
@@ -115,8 +118,7 @@ class _Equations:
         size = len(residual)
         if not any(residual):
             return []
-        for weights in (room, np.ones_like(room)):
-            states = self._independent_states(weights)
+        for states in self._candidates(room):
             square = flint.fmpq_mat(size, size, [x for row in self.exact.at(states) for x in row])
             try:
                 solved = square.solve(flint.fmpq_mat(size, 1, [-x for x in residual]))
@@ -124,6 +126,12 @@ class _Equations:
                 continue
             return [(s, Fraction(int(solved[i, 0].p), int(solved[i, 0].q))) for i, s in enumerate(states)]
         raise SolverError("No independent states were found to repair the channel.", "This is a defect; report it.")
+
+    def _candidates(self, room: Floats) -> Iterator[list[int]]:
+        """As many states as equations; the last are independent also where floats cannot tell an equation from none."""
+        yield self._independent_states(room)
+        yield self._independent_states(np.ones_like(room))
+        yield self.exact.basis(np.argsort(-room).tolist())
 
     def _independent_states(self, weights: Floats) -> list[int]:
         """As many states as equations, independent as far as floats can tell, with large weights first."""

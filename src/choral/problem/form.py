@@ -175,6 +175,11 @@ class Equations:
             )
         return found
 
+    def basis(self, states: Sequence[int]) -> list[int]:
+        """The first of these states, as many as there are equations, at which the equations are independent."""
+        columns = list(zip(*self.at(states), strict=True))
+        return [states[k] for k in _independent(columns, len(self.rows))]
+
 
 @lru_cache(maxsize=4)
 def equations(problem: Problem) -> Equations:

@@ -57,6 +57,8 @@ LARGEST = 600
 """Of a matrix whose eigenvalues are computed; above, each value of Z has its own."""
 ROUNDING = 1e-9
 """Added for what floats lose."""
+NEGLIGIBLE = 1e-100
+"""A code that no state gets more often than this tells at most so often the entropy of Z: far less than ROUNDING."""
 
 
 def information_bound(
@@ -73,7 +75,8 @@ def information_bound(
         return 0.0
     own = np.zeros(len(channel))
     own[: release.channel.codes] = release.code_laws(())[()]
-    given = channel.max(axis=1) > 0
+    codes = int((channel.max(axis=1) > 0).sum())
+    given = channel.max(axis=1) > NEGLIGIBLE
     channel, own = channel[given], own[given]
     scale = rows / release.law.total
     plan = {z: {s: n * scale for s, n in row.items()} for z, row in release.by_value(about, 1).items()}
@@ -86,7 +89,7 @@ def information_bound(
 
     treatments = _treatments(list(expected.values()))
     best = treatments[0] if len(treatments) == 1 else min(treatments, key=lambda treatment: nats(plan, treatment))
-    return min(nats(by_value, best) / math.log(2) + ROUNDING, math.log2(len(channel)), math.log2(len(by_value)))
+    return min(nats(by_value, best) / math.log(2) + ROUNDING, math.log2(codes), math.log2(len(by_value)))
 
 
 def _treatments(expected: Sequence[float]) -> list[tuple[float, bool]]:
