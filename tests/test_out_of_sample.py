@@ -155,3 +155,13 @@ def test_only_values_that_occur_count_and_one_value_is_an_error():
         validated_bound(Published.of(d), Published.of(d, one), [("X1",)], 7, 0.95)
     with pytest.raises(ProblemError, match="confidence"):
         uniform_bound(Published.of(d), [("X1",)], {"X1": 2, "X2": 2}, 100, 1.0)
+
+
+def test_a_group_with_one_value_in_the_validation_table_is_not_bounded_by_it():
+    """A has two values in the release and one in the table: nothing is known of the other, so all that can be said is one bit."""
+    cells = {(w, a, b): 1 + w * a + b + (w == b) for w in range(2) for a in range(2) for b in range(2)}
+    d = ch.disclose(ch.Joint.from_counts(cells, ["W", "A", "B"]), "W", ["A", "B"])
+    fresh = ch.Joint.from_counts({(0, 0, 0): 3, (1, 0, 1): 4, (1, 0, 0): 2}, ["W", "A", "B"])
+    found = validated_bound(Published.of(d), Published.of(d, fresh), [("A",), ("B",)], 9, 0.95)
+    assert (found.groups[0].bound, found.groups[0].bits, found.groups[0].count) == (1.0, 1.0, 0)
+    assert found.advantage == 1.0

@@ -164,6 +164,10 @@ def validated_bound(
         raise ProblemError("No protected group takes two values in the validation table.", "Give a larger table.")
     found = []
     for group, by_value in seen.items():
+        values = len(release.by_value(group, 1))
+        if len(by_value) < 2 <= values:
+            found.append(GroupAdvantage(group, 1.0, math.log2(min(len(channel), values)), 0))
+            continue
         bounds = (
             _bounds_by_betting(channel, events, by_value, release.by_value(group, 1), delta)
             if events
