@@ -158,7 +158,7 @@ def test_only_values_that_occur_count_and_one_value_is_an_error():
 
 
 def test_a_group_with_one_value_in_the_validation_table_is_not_bounded_by_it():
-    """A has two values in the release and one in the table: nothing is known of the other, so all that can be said is one bit."""
+    """A has two values in the release and one in the table: nothing is known of the other."""
     cells = {(w, a, b): 1 + w * a + b + (w == b) for w in range(2) for a in range(2) for b in range(2)}
     d = ch.disclose(ch.Joint.from_counts(cells, ["W", "A", "B"]), "W", ["A", "B"])
     fresh = ch.Joint.from_counts({(0, 0, 0): 3, (1, 0, 1): 4, (1, 0, 0): 2}, ["W", "A", "B"])
