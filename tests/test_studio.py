@@ -766,3 +766,13 @@ def test_the_law_that_is_posed_is_that_of_the_table(tmp_path):
     source.connection.close()
     assert posed.recipe.table_rows == 2000
     assert len(posed.recipe.column("age").values) == 4
+
+
+def test_what_the_studio_keeps_is_not_offered_as_a_table(tmp_path):
+    folder = tmp_path / "tables"
+    (folder / "kept" / "result-1").mkdir(parents=True)
+    (folder / "kept" / "result-1" / "game.json").write_text("[]")
+    (folder / "more").mkdir()
+    (folder / "more" / "a.csv").write_text("x\n1\n")
+    assert Workspace(tmp_path / "session", folder, folder / "kept").files() == ["more/a.csv"]
+    assert Workspace(tmp_path / "other", folder).files() == ["kept/result-1/game.json", "more/a.csv"]

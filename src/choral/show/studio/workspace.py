@@ -104,14 +104,17 @@ class Workspace:
         return self.add(name, path, "folder")
 
     def files(self) -> list[str]:
-        """Tables in the allowed folder, without hidden ones and links that lead out of it."""
+        """Tables in the allowed folder, without hidden ones, links that lead out of it, and what the studio keeps itself."""
         found: list[str] = []
         if self.folder is None:
             return found
         for where, folders, names in os.walk(self.folder):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            here = Path(where)
+            folders[:] = sorted(
+                x for x in folders if not x.startswith(".") and (here / x).resolve() != self.place.resolve()
+            )
             for name in sorted(names):
-                path = Path(where) / name
+                path = here / name
                 inside = Path(os.path.realpath(path)).is_relative_to(self.folder)
                 if path.suffix.lower() in READERS and not name.startswith(".") and inside:
                     found.append(str(path.relative_to(self.folder)))
