@@ -107,7 +107,7 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
 
 def steps_of(words):
     """What make would do where the environment is set up, as it is here."""
-    run = ["make", "--dry-run", "--assume-old=.venv/ready", *words[1:]]
+    run = ["make", "--no-print-directory", "--dry-run", "--assume-old=.venv/ready", *words[1:]]
     done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT)
     return done.stdout.replace(".venv/bin/", "")
 
