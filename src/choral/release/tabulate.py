@@ -175,7 +175,7 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     items = ", ".join(f"{recipe.column(name).code_sql()} AS c{i}" for i, name in enumerate(names))
     query = (
         f"SELECT {identifier(STATE)}, d.{identifier(CODE)}, {items}, count(*) FROM ({numbered}) t "
-        f"JOIN {GIVEN} d ON t.choral_key = d.{identifier(key)} GROUP BY ALL"
+        f"JOIN {GIVEN} d ON t.choral_key = d.{identifier(key)} GROUP BY ALL ORDER BY ALL"
     )
     with reading(table.name):
         rows = table.connection.execute(query).fetchall()
