@@ -1,0 +1,48 @@
+"""Files that version 0.1.0 wrote go on working: they verify, and their tables get the codes that they got then."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+
+import choral as ch
+from choral.release.card import load_card
+from choral.release.engine import disclose_table
+
+FROZEN = Path(__file__).parent / "frozen" / "v1"
+RELEASES = sorted(str(path.relative_to(FROZEN)) for path in FROZEN.rglob("*.choral"))
+
+
+def _codes(path: Path, column: str) -> dict[str, str]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row[column]: row["code"] for row in csv.DictReader(file)}
+
+
+def test_the_corpus_is_there():
+    assert len(RELEASES) == 11
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_it_verifies(name):
+    assert ch.load(FROZEN / name).verify()["verified"]
+
+
+@pytest.mark.parametrize("name", ["release", "second"])
+def test_the_same_people_get_the_same_codes(tmp_path, name):
+    old = FROZEN / ("codes.csv" if name == "release" else "second_codes.csv")
+    book = shutil.copy(FROZEN / "choral.ledger", tmp_path)
+    release = ch.load_release(FROZEN / f"{name}.choral")
+    disclose_table(release, FROZEN / "table.csv", tmp_path / "codes.csv", book, id="person")
+    assert _codes(tmp_path / "codes.csv", "person") == _codes(old, "person")
+
+
+def test_a_card_belongs_to_its_release():
+    assert load_card(FROZEN / "card.json").opened_by(ch.load_release(FROZEN / "release.choral"))
+
+
+def test_a_key_that_lives_apart_opens_its_release():
+    release = ch.load_release(FROZEN / "rows" / "apart.choral", FROZEN / "rows" / "key.json")
+    assert load_card(FROZEN / "rows" / "card.json").opened_by(release)
