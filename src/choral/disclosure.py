@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,12 +21,13 @@ import numpy as np
 from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.display import LawTable
 from choral.describe.joint import Joint, missing_as_none
-from choral.errors import ColumnError, FileInTheWayError, ProblemError, ReleaseFileError, StoppedError
+from choral.errors import ColumnError, ProblemError, ReleaseFileError, StoppedError
 from choral.exact import certificate
 from choral.exact.certificate import Law
 from choral.exact.information import stated_bound, stated_information
 from choral.exact.repair import repair
 from choral.exact.within import within_budgets
+from choral.files import check_output, write_whole
 from choral.limits import Clock, Limits, Progress
 from choral.planner import MANY_POINTS, Plan, plan, plan_beyond
 from choral.problem.budget import budgets_for, further_law
@@ -640,45 +639,3 @@ def samples_of(record: Any) -> list[Any]:
     if frame or not isinstance(record, Iterable):
         raise ColumnError(f"{record!r} is not a record of samples.", "Give the samples as a sequence, in any order.")
     return list(record)
-
-
-def check_output(path: Path, force: bool) -> None:
-    """Raise unless a file may be written here: its folder exists, and nothing is in the way (or `force`)."""
-    if path.is_dir():
-        raise ReleaseFileError(f"{path} is a folder.", "Name a file in it.")
-    if not path.parent.is_dir():
-        raise ReleaseFileError(f"There is no folder {path.parent}.", "Make it first.")
-    if (path.exists() or path.is_symlink()) and not force:
-        raise FileInTheWayError(f"{path} exists.", "Choose another name, or say force=True (--force) to replace it.")
-
-
-def write_whole(path: Path, content: str | bytes, force: bool) -> None:
-    """Write a file for its owner's eyes, atomically: afterwards it is whole, or as it was before."""
-    with whole_file(path, force) as hidden:
-        hidden.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
-
-
-@contextmanager
-def whole_file(path: Path, force: bool) -> Iterator[Path]:
-    """A hidden file beside this path, for its owner's eyes, that takes its place once it is written and on the disk."""
-    check_output(path, force)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-        try:
-            os.close(handle)
-            yield Path(name)
-            with open(name, "rb") as file:
-                os.fsync(file.fileno())
-            if force:
-                os.replace(name, path)
-            else:
-                os.link(name, path)
-                os.unlink(name)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except FileExistsError:
-        check_output(path, force)
-        raise
-    except OSError as error:
-        raise ReleaseFileError(f"{path} cannot be written: {error}.", "Check the folder and free space.") from error

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from choral.disclosure import check_output
 from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
+from choral.files import check_output
 from choral.release import identity
 from choral.release.file import Release
 from choral.release.ledger import SHOWN, Conflict, Entry, Use, open_ledger

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from choral.describe.display import Listing
-from choral.disclosure import Disclosure, check_output, load, write_whole
+from choral.disclosure import Disclosure, load
 from choral.errors import ReleaseFileError
 from choral.exact import certificate
+from choral.files import check_output, write_whole
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
 from choral.release.binned import bins_of, protections

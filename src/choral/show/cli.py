@@ -111,7 +111,7 @@ def curve(
     as_json: AsJson = False,
 ) -> None:
     """The disclosure capacity against the number of samples, each point a certified interval."""
-    from choral.disclosure import check_output, write_whole
+    from choral.files import check_output, write_whole
     from choral.front import CurvePoint, capacity_curve
 
     for path in (csv, plot):

@@ -42,7 +42,7 @@ def disclose(
     (without --id: on the row number and the whole table), and on nothing else. So the same command completes a run that
     was interrupted. The ledger refuses what would tell about a record twice. With a leaked key the guarantee is void.
     """
-    from choral.disclosure import check_output
+    from choral.files import check_output
     from choral.release.engine import disclose_table
     from choral.release.file import load_release
     from choral.release.ledger import beside

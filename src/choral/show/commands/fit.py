@@ -190,7 +190,7 @@ def fit(
 
     Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends.
     """
-    from choral.disclosure import check_output
+    from choral.files import check_output
     from choral.show.progress import interval_bar
 
     outputs = [path for path in (output, card, key) if path is not None]
@@ -319,7 +319,7 @@ def _save(
 
     The card takes its place last, once the ledger has it: a card that nobody remembers could be published twice.
     """
-    from choral.disclosure import whole_file
+    from choral.files import whole_file
     from choral.release.card import card_of
     from choral.release.ledger import beside, open_ledger
 

@@ -38,8 +38,8 @@ def report(
     The page needs no network and no scripts, and prints. It shows aggregates that the guarantee does not cover: it is not for
     publication. Exit status 0 only if what is promised holds, as in `choral audit`; the page is written either way.
     """
-    from choral.disclosure import check_output, write_whole
     from choral.errors import ProblemError
+    from choral.files import check_output, write_whole
     from choral.release.card import load_card
     from choral.release.file import Release, load_any
     from choral.show.report import render

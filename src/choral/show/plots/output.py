@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from choral.disclosure import write_whole
 from choral.errors import ChoralError, ProblemError
+from choral.files import write_whole
 
 
 def as_svg(chart: Any) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from choral.disclosure import write_whole
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
+from choral.files import write_whole
 from choral.show.plots import as_svg
 from choral.show.reproduce import beyond, bsc_bec, codes, many_samples, over_q, self_disclosure, synergy, two_binary
 from choral.show.reproduce.page import Done, page

@@ -36,7 +36,7 @@ def write_codes(folder: Path, opened: Opened, ledger: Path, ending: str, id: str
 
 def write_report(folder: Path) -> Path:
     """The report of a result, with its audit, as one page of HTML."""
-    from choral.disclosure import write_whole
+    from choral.files import write_whole
     from choral.release.audit import audit
     from choral.show.report import render
 

@@ -84,7 +84,7 @@ def _fit(job: dict[str, Any], say: Answers) -> None:
 
 
 def _curve(job: dict[str, Any], say: Answers) -> None:
-    from choral.disclosure import write_whole
+    from choral.files import write_whole
     from choral.show.plots import as_svg, tradeoff_plot
     from choral.show.plots.style import finding_of
 

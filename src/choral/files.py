@@ -1,0 +1,116 @@
+"""Files that are written: whole or not at all, and never in place of what is read, however much it is forced."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from choral.errors import FileInTheWayError, ReleaseFileError
+
+DATABASE = b"SQLite format 3\0"
+"""How every SQLite file begins, a ledger of any name too."""
+BESIDE = ("-journal", "-wal", "-shm", ".wal")
+"""What SQLite and DuckDB keep beside a database; without it the database may be damaged."""
+
+
+def check_output(path: Path, force: bool) -> None:
+    """Raise unless a file may be written here: its folder exists, and nothing is in the way (or `force`).
+
+    A database is not replaced by force either: a ledger is one, and without it nobody refuses a second draw.
+    """
+    if path.is_dir():
+        raise ReleaseFileError(f"{path} is a folder.", "Name a file in it.")
+    if not path.parent.is_dir():
+        raise ReleaseFileError(f"There is no folder {path.parent}.", "Make it first.")
+    if (path.exists() or path.is_symlink()) and not force:
+        raise FileInTheWayError(f"{path} exists.", "Choose another name, or say force=True (--force) to replace it.")
+    if force and _is_database(path):
+        raise FileInTheWayError(
+            f"{path} is a ledger or another database, which is not replaced.", "Choose another name."
+        )
+
+
+def keep_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Any] | None = None) -> None:
+    """Raise if a file to be written is one that is read, or two are one, whatever `force` says.
+
+    The names say what a file is: "the codes". An input is a path, `database.duckdb::table`, or a list of them; anything
+    else, such as a frame, is in no file. Two files are one where their paths lead to one place, or both are links to one
+    file; and a folder stands for everything in it.
+    """
+    written = [(name, path) for name, path in outputs.items() if path is not None]
+    for i, (name, path) in enumerate(written):
+        for other, place in written[:i]:
+            if _meet(path, place):
+                raise FileInTheWayError(f"{path} is to hold {other} and {name}.", "Name two files.")
+        for what, source in (inputs or {}).items():
+            if any(_meet(path, place) for place in _files_of(source)):
+                raise FileInTheWayError(
+                    f"{path} is {what}, or a part of it, and is to hold {name}.",
+                    "Choose another name: what a command reads is not replaced, whatever is forced.",
+                )
+
+
+def write_whole(path: Path, content: str | bytes, force: bool) -> None:
+    """Write a file for its owner's eyes, atomically: afterwards it is whole, or as it was before."""
+    with whole_file(path, force) as hidden:
+        hidden.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextmanager
+def whole_file(path: Path, force: bool) -> Iterator[Path]:
+    """A hidden file beside this path, for its owner's eyes, that takes its place once it is written and on the disk."""
+    check_output(path, force)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+        try:
+            os.close(handle)
+            yield Path(name)
+            with open(name, "rb") as file:
+                os.fsync(file.fileno())
+            if force:
+                os.replace(name, path)
+            else:
+                os.link(name, path)
+                os.unlink(name)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except FileExistsError:
+        check_output(path, force)
+        raise
+    except OSError as error:
+        raise ReleaseFileError(f"{path} cannot be written: {error}.", "Check the folder and free space.") from error
+
+
+def _files_of(source: Any) -> list[Path]:
+    """The files that an input is in, with what a database keeps beside itself."""
+    if isinstance(source, list | tuple):
+        return [path for one in source for path in _files_of(one)]
+    if not isinstance(source, str | os.PathLike) or not str(source):
+        return []
+    text = os.fspath(source)
+    place = text.partition("::")[0] if isinstance(text, str) else os.fsdecode(text)
+    return [Path(place), *(Path(place + ending) for ending in BESIDE)]
+
+
+def _meet(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, or one is a folder that holds the other."""
+    here, there = Path(os.path.realpath(one)), Path(os.path.realpath(other))
+    if here == there or here in there.parents or there in here.parents:
+        return True
+    if not (here.is_file() and there.exists()):
+        return False
+    parts = [part for part in there.iterdir() if part.is_file()] if there.is_dir() else [there]
+    return any(here.samefile(part) for part in parts)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(DATABASE)) == DATABASE
+    except OSError:
+        return False
