@@ -25,6 +25,8 @@ from choral.planner import plan
 from choral.problem.form import Form, form_of
 
 SLACK = 1e-12
+PATIENCE = 120
+"""Seconds that another process may take for anything, on a busy machine."""
 
 
 def a_law(seed, targets, sizes, largest=9):
@@ -63,9 +65,13 @@ def test_no_time_for_compact_laws():
 
 def test_a_short_time_limit_is_kept_and_the_interval_holds():
     law, limit = sensors(12), 1.5
-    started = time.monotonic()
+    started = time.process_time()
+    ch.disclose(law, tol=0, time_limit=0)
+    rest = time.process_time() - started
     d = ch.disclose(law, tol=0, time_limit=limit)
-    assert time.monotonic() - started < 8 * limit  # posing, repair and the statement of the bound are not cut short
+    # Posing, repair and the statement of the bound are not cut short. Their work is measured against itself, so that
+    # neither a slow machine nor a busy one matters.
+    assert time.process_time() - started - rest < limit + 20 * rest
     # Sensors 3, 6, 9, 12 of these tell less (a code may ignore the others): what they tell is below any bound.
     fewer = ch.disclose(law.marginal(["W", "X1", "X4", "X8", "X12"]))
     assert d.upper_bound >= fewer.information
@@ -131,12 +137,12 @@ def test_ctrl_c_returns_what_was_found():
     reader = threading.Thread(target=lambda: [lines.put(line) for line in child.stdout], daemon=True)
     reader.start()
     try:
-        assert lines.get(timeout=60).startswith("at 0.0")  # the search has begun
+        assert lines.get(timeout=PATIENCE).startswith("at 0.0")  # the search has begun
         time.sleep(1)
         child.send_signal(signal.SIGINT)
         said = child.stderr.read()
-        assert child.wait(timeout=60) == 0, said
-        reader.join(timeout=10)
+        assert child.wait(timeout=PATIENCE) == 0, said
+        reader.join(timeout=PATIENCE)
     finally:
         if child.poll() is None:
             child.kill()

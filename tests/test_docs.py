@@ -128,7 +128,7 @@ def visit_the_studio(folder, environment):
             time.sleep(0.1)
         page = Path(unquote(urlsplit(opened.read_text().strip()).path)).read_text(encoding="utf-8")
         [address] = set(re.findall(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+", unescape(page)))
-        answer = httpx.get(address)
+        answer = httpx.get(address, timeout=PATIENCE)
         assert answer.status_code == 200
         assert "<title>choral studio</title>" in answer.text
     finally:

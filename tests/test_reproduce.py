@@ -328,7 +328,7 @@ def test_ctrl_c_ends_it_and_leaves_whole_files(tmp_path):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=120)
     assert process.returncode not in (0, None)
     assert "Traceback" not in said
     assert sorted(p.name for p in folder.iterdir()) == ["f2-segment.svg", "two-binary.csv"]

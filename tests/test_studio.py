@@ -40,6 +40,8 @@ PORT = 8123
 HOME = f"http://127.0.0.1:{PORT}"
 LIMIT = 100_000
 SECRET = "marker-5f1d"
+PATIENCE = 120
+"""Seconds that another process may take for anything, on a busy machine."""
 
 CLINIC = {"diagnosis": "reveal", "pressure": "protect", "glucose": "protect", "smoker": "protect"}
 
@@ -375,9 +377,9 @@ def acting(monkeypatch):
     return lambda script: monkeypatch.setattr(jobs, "COMMAND", [sys.executable, "-c", script])
 
 
-def until(condition, seconds=30.0):
+def until(condition):
     """Wait for another process, and fail if it never gets there."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -439,7 +441,7 @@ def test_ending_the_studio_ends_its_searches(door, workspace, acting, tmp_path):
 def test_a_worker_does_not_outlive_the_studio():
     process = subprocess.Popen(jobs.COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     process.stdin.close()
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE) == 0
     process.stdout.close()
 
 
@@ -484,8 +486,12 @@ def test_every_number_of_a_result_is_the_library_s(made):
     view = json.loads((place / "result-1" / result.VIEW).read_text())
     found = fit(place / "clinic.csv", "diagnosis", ["pressure", "glucose", "smoker"], rel_tol=1e-3).disclosure
     law = ch.disclose(ch.examples.clinic(), reveal="diagnosis")
+    assert view["upper_bound"] == found.upper_bound
+    assert view["upper_bound"] == pytest.approx(law.upper_bound, abs=1e-14), (
+        "another order of states, rounded otherwise"
+    )
     for d in (found, law):
-        assert (view["information"], view["upper_bound"]) == (d.information, d.upper_bound)
+        assert view["information"] == d.information
         assert (view["efficiency"], view["codes"], view["states"]) == (d.efficiency, d.codes, len(d.states))
         assert (view["entropy"], view["everything"]) == (d.problem.entropy_of_target, d.problem.information_of_states)
     assert view["leakage"] == {"pressure": 0.0, "glucose": 0.0, "smoker": 0.0}
@@ -724,7 +730,7 @@ def test_the_command_logs_nothing_of_the_data_and_leaves_nothing_behind(tmp_path
     try:
         facts = json.loads(process.stdout.readline())
         home, _, query = facts["url"].partition("/?")
-        with httpx.Client(base_url=home, headers={"Origin": home}) as client:
+        with httpx.Client(base_url=home, headers={"Origin": home}, timeout=PATIENCE) as client:
             assert client.get(f"/?{query}").status_code == 200
             table = f"{SECRET},b\n{SECRET}x,1\n{SECRET}y,2\n{SECRET}x,2\n{SECRET}y,1\n"
             assert client.post("/api/upload", params={"name": f"{SECRET}.csv"}, content=table).status_code == 200
@@ -734,7 +740,7 @@ def test_the_command_logs_nothing_of_the_data_and_leaves_nothing_behind(tmp_path
             client.post("/api/file", params={"name": f"../{SECRET}"})
         assert any(tmp_path.glob("choral-studio-*/uploads/*"))
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.wait()

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split(), timeout=PATIENCE)
         yield found
         found.close()
 
@@ -68,7 +68,7 @@ class Studio:
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=PATIENCE / 1000)
         assert (self.process.returncode, out, err) == (0, "", "")
 
 
@@ -101,6 +101,7 @@ def visit(browser, studio):
                 request.continue_()
 
         context.route("**/*", route)
+        context.add_init_script(HANDLED)
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
         page.on(
@@ -280,7 +281,7 @@ def finished(studio):
     """A result that is there when the page is opened."""
     import httpx
 
-    with httpx.Client(base_url=studio.home, headers={"Origin": studio.home}, timeout=60) as client:
+    with httpx.Client(base_url=studio.home, headers={"Origin": studio.home}, timeout=PATIENCE / 1000) as client:
         client.get(f"/?{studio.url.partition('?')[2]}")
         number = client.post("/api/example/paper").json()["number"]
         roles = {"W": "reveal", "X1": "protect", "X2": "protect"}
@@ -348,36 +349,76 @@ def test_names_and_values_are_text(visit, tmp_path):
 
 
 class Held:
-    """Answers to some requests, kept back until the test lets them go; each is the answer of the moment it was asked for."""
+    """Answers to some requests, kept back until the test lets them go; each is the answer of the moment it was asked for.
+
+    A request is in `kept` from the moment it is asked, its answer when that is there: `let_go` waits for it, so none is
+    forgotten between the two. With `late`, answers are fetched only when they are about to be let go.
+    """
 
     def __init__(self, page, pattern):
-        self.page, self.pattern, self.kept, self.holding = page, pattern, [], True
-        page.route(
-            pattern, lambda route: self.kept.append((route, route.fetch())) if self.holding else route.fallback()
-        )
+        self.page, self.pattern, self.kept, self.holding, self.late = page, pattern, [], True, False
+        page.route(pattern, self._keep)
+
+    def _keep(self, route):
+        if not self.holding:
+            route.fallback()
+            return
+        one = SimpleNamespace(route=route, answer=None)
+        self.kept.append(one)
+        while self.late:
+            self.page.wait_for_timeout(10)
+        one.answer = route.fetch(timeout=PATIENCE)
 
     def wait_for(self, count):
-        for _ in range(PATIENCE // 50):
-            if len(self.kept) >= count:
+        """Until so many were asked, and answered unless answers are late."""
+        self._until(lambda: len(self.kept) >= count and (self.late or self._answered()))
+
+    def _answered(self):
+        return all(one.answer is not None for one in self.kept)
+
+    def _until(self, condition):
+        for _ in range(PATIENCE // 10):
+            if condition():
                 return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(f"{len(self.kept)} of {count} requests to {self.pattern}")
+            self.page.wait_for_timeout(10)
+        raise AssertionError(f"{len(self.kept)} requests to {self.pattern}, all answered: {self._answered()}")
 
     def let_go(self, newest_first):
-        """All that is kept back, and nothing is kept back any more."""
+        """All that is kept back, one after the other, each when the page is done with the last; then nothing any more."""
+        self.late = False
+        self._until(self._answered)
         self.holding = False
-        for route, answer in reversed(self.kept) if newest_first else self.kept:
-            with self.page.expect_response(self.pattern):
-                route.fulfill(response=answer)
-        self.page.wait_for_timeout(200)
+        for number, one in sorted(enumerate(self.kept), reverse=newest_first):
+            mark = f"{self.pattern} {number}"
+            one.route.fulfill(response=one.answer, headers={**one.answer.headers, "x-held": mark})
+            self.page.wait_for_function("(mark) => window.handled.has(mark)", arg=mark)
 
+
+HANDLED = """
+window.handled = new Set();
+const plain = window.fetch;
+window.fetch = async (...asked) => {
+  const answer = await plain(...asked);
+  const json = answer.json.bind(answer);
+  answer.json = async () => {
+    const facts = await json();
+    setTimeout(() => window.handled.add(answer.headers.get("x-held")));
+    return facts;
+  };
+  return answer;
+};
+"""
+"""Marks of answers with which the page is done: what it does with one, it does before the next task."""
 
 ROLE = "tr[data-column={}] input[value={}]"
 
 
 @pytest.mark.parametrize("newest_first", [False, True], ids=["in order", "newest first"])
 def test_no_choice_is_lost_when_answers_come_late(visit, studio, tmp_path, newest_first):
-    """The page's first question, where things are, is answered after a table was opened and all was chosen in it."""
+    """The page's first question, where things are, is answered after a table was opened and all was chosen in it.
+
+    The last question, what is feasible, has not reached the studio when the answers before it are let go.
+    """
     (tmp_path / "late.csv").write_text(
         "w,a,b,n\n" + "".join(f"{(i + i // 2) % 2},{i % 2},{i // 2 % 2},{i % 21}\n" for i in range(420))
     )
@@ -392,7 +433,7 @@ def test_no_choice_is_lost_when_answers_come_late(visit, studio, tmp_path, newes
         page.check(ROLE.format(column, part))
     outlooks.wait_for(1)
     page.check(ROLE.format("n", "use"))
-    page.fill("[data-bins=n]", "w7")
+    page.fill("[data-bins=n]", "w5")
     page.fill("#min-count", "3")
     page.select_option("#missing", "drop")
     page.check("#look")
@@ -402,6 +443,9 @@ def test_no_choice_is_lost_when_answers_come_late(visit, studio, tmp_path, newes
     page.click("#together button")
     outlooks.wait_for(2)
     page.check("#together input[value=b]")
+    outlooks.late = True
+    page.fill("[data-bins=n]", "w7")
+    outlooks.wait_for(len(outlooks.kept) + 1)
     page.focus("[data-bins=n]")
     page.evaluate(
         "document.querySelectorAll('#choices input, #choices select').forEach((one) => { one.untouched = true; })"
@@ -446,7 +490,7 @@ def test_the_slider_and_the_result_stay_where_they_were_put(visit, finished):
     told = {"points": 2, "result": None}
 
     def state(route):
-        answer = route.fetch()
+        answer = route.fetch(timeout=PATIENCE)
         facts = answer.json()
         points = [
             {"budget": f"0.{k}", "achieved_leakage": k / 10, "information": k, "upper_bound": k} for k in range(9)
