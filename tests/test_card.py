@@ -306,7 +306,7 @@ def test_a_second_release_by_command(folder, monkeypatch):
         (["fit", "people.csv", "-o", "x", "--reveal", "incom"], "Did you mean 'income'"),
         (["fit", "people.csv", "-o", "x", "--reveal", "income", "--bins", "age"], "no rule for bins"),
         (["fit", "people.csv", "-o", "x", "--reveal", "income", "--leakage", "sex"], "no budget"),
-        (["fit", "people.csv", "-o", "x", "--card", "x", "--reveal", "income"], "Two of the files"),
+        (["fit", "people.csv", "-o", "x", "--card", "x", "--reveal", "income"], "hold the release and the card"),
         (["fit", "example:clinic", "-o", "x", "--card", "y"], "law without a table"),
         (
             ["fit", "people.csv", "-o", "x", "--reveal", "income", "--after", "people.csv"],

@@ -361,7 +361,7 @@ def test_an_existing_output_is_kept_unless_forced(table, release, tmp_path):
 
 def test_the_table_itself_is_never_replaced(folder, release):
     before = (folder / "table.parquet").read_bytes()
-    with pytest.raises(ReleaseFileError, match="is the table itself"):
+    with pytest.raises(FileInTheWayError, match="is the table itself"):
         told(release, folder / "table.parquet", folder, "table.parquet", force=True)
     assert (folder / "table.parquet").read_bytes() == before
 
@@ -534,11 +534,12 @@ def test_the_card_of_a_changed_table_is_refused_when_it_is_fitted(folder, table)
     ]
     for name in ("table.csv", "changed.csv"):
         ended = CliRunner().invoke(
-            app, ["fit", str(folder / name), *asked, "-o", str(folder / "new.choral"), "--force"]
+            app, ["fit", str(folder / name), *asked, "-o", str(folder / f"{name}.choral"), "--force"]
         )
         assert (ended.exception is None) == (name == "table.csv"), ended.output
     assert isinstance(ended.exception, LedgerError)
-    assert load_release(folder / "new.choral").recipe.table_rows == 6000
+    assert load_release(folder / "table.csv.choral").recipe.table_rows == 6000
+    assert not (folder / "changed.csv.choral").exists()
 
 
 def test_help_has_an_example():

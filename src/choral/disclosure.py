@@ -228,12 +228,13 @@ class Disclosure:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the release file, after the verifier has accepted it. The file holds the law: it is the curator's.
 
-        It is written whole or not at all, readable by its owner only; an existing file is kept unless `force`.
+        It is written whole or not at all, readable by its owner only; an existing file is kept unless `force`, and what is
+        not a disclosure of a law even then, if it is a release of a table, a key or a ledger.
         """
         target = _path(path)
-        check_output(target, force)
+        check_output(target, force, ("disclosure",))
         self.verify()
-        write_whole(target, certificate.document_to_text(self.document), force)
+        write_whole(target, certificate.document_to_text(self.document), force, ("disclosure",))
         return target
 
     # ---- display --------------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ BESIDE = ("-journal", "-wal", "-shm", ".wal")
 """What SQLite and DuckDB keep beside a database; without it the database may be damaged."""
 
 
-def check_output(path: Path, force: bool) -> None:
+def check_output(path: Path, force: bool, over: Collection[str] = ()) -> None:
     """Raise unless a file may be written here: its folder exists, and nothing is in the way (or `force`).
 
-    A database is not replaced by force either: a ledger is one, and without it nobody refuses a second draw.
+    What cannot be made again is not replaced by force either, unless its kind is in `over` (`kind_of`): without a ledger
+    nobody refuses a second draw, and without a release and its key nobody completes or checks the codes of it.
     """
     if path.is_dir():
         raise ReleaseFileError(f"{path} is a folder.", "Name a file in it.")
@@ -28,10 +30,27 @@ def check_output(path: Path, force: bool) -> None:
         raise ReleaseFileError(f"There is no folder {path.parent}.", "Make it first.")
     if (path.exists() or path.is_symlink()) and not force:
         raise FileInTheWayError(f"{path} exists.", "Choose another name, or say force=True (--force) to replace it.")
-    if force and _is_database(path):
+    kind = kind_of(path) if force else None
+    if kind is not None and kind not in over:
         raise FileInTheWayError(
-            f"{path} is a ledger or another database, which is not replaced.", "Choose another name."
+            f"{path} holds a {kind}, which is not replaced by this, whatever is forced.", "Choose another name."
         )
+
+
+def kind_of(path: Path) -> str | None:
+    """What a file holds that cannot be made again: a "database", "release" (of a table), "disclosure" or "key"; or None."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(DATABASE))
+        if start == DATABASE:
+            return "database"
+        document = json.loads(path.read_bytes()) if start.lstrip().startswith(b"{") else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    kinds = {"choral release": "release" if "recipe" in document else "disclosure", "choral key": "key"}
+    return kinds.get(str(document.get("format")))
 
 
 def keep_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Any] | None = None) -> None:
@@ -49,21 +68,21 @@ def keep_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Any] | N
         for what, source in (inputs or {}).items():
             if any(_meet(path, place) for place in _files_of(source)):
                 raise FileInTheWayError(
-                    f"{path} is {what}, or a part of it, and is to hold {name}.",
+                    f"{path} is {what} itself, or a part of it, and is to hold {name}.",
                     "Choose another name: what a command reads is not replaced, whatever is forced.",
                 )
 
 
-def write_whole(path: Path, content: str | bytes, force: bool) -> None:
+def write_whole(path: Path, content: str | bytes, force: bool, over: Collection[str] = ()) -> None:
     """Write a file for its owner's eyes, atomically: afterwards it is whole, or as it was before."""
-    with whole_file(path, force) as hidden:
+    with whole_file(path, force, over) as hidden:
         hidden.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 @contextmanager
-def whole_file(path: Path, force: bool) -> Iterator[Path]:
+def whole_file(path: Path, force: bool, over: Collection[str] = ()) -> Iterator[Path]:
     """A hidden file beside this path, for its owner's eyes, that takes its place once it is written and on the disk."""
-    check_output(path, force)
+    check_output(path, force, over)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
         try:
@@ -80,7 +99,7 @@ def whole_file(path: Path, force: bool) -> Iterator[Path]:
             Path(name).unlink(missing_ok=True)
             raise
     except FileExistsError:
-        check_output(path, force)
+        check_output(path, force, over)
         raise
     except OSError as error:
         raise ReleaseFileError(f"{path} cannot be written: {error}.", "Check the folder and free space.") from error
@@ -106,11 +125,3 @@ def _meet(one: Path, other: Path) -> bool:
         return False
     parts = [part for part in there.iterdir() if part.is_file()] if there.is_dir() else [there]
     return any(here.samefile(part) for part in parts)
-
-
-def _is_database(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(DATABASE)) == DATABASE
-    except OSError:
-        return False

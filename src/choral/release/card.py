@@ -17,7 +17,7 @@ from typing import Any
 
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
 from choral.exact import certificate
-from choral.files import check_output, whole_file, write_whole
+from choral.files import check_output, keep_apart, whole_file, write_whole
 from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.recipe import kind_of_type
@@ -149,6 +149,7 @@ def decode(card: Card, codes: Any, output: str | os.PathLike[str], *, force: boo
     are kept. A record with the code for values not seen gets no posterior.
     """
     target = Path(output)
+    keep_apart({"the posteriors": target}, {"the table of codes": codes})
     check_output(target, force)
     if target.suffix.lower() not in (".csv", ".parquet"):
         raise ReleaseFileError(f"{target} is neither .csv nor .parquet.", "Choose one of these endings.")

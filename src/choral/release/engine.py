@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
-from choral.files import check_output
+from choral.files import check_output, keep_apart
 from choral.release import identity
 from choral.release.file import Release
 from choral.release.ledger import SHOWN, Conflict, Entry, Use, open_ledger
@@ -105,14 +105,11 @@ def disclose_table(
     target = Path(output)
     if target.suffix.lower() not in ENDINGS:
         raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
-    check_output(target, force)
     book = Path(ledger)
-    if book.resolve() == target.resolve():
-        raise ReleaseFileError(f"{target} is to hold the codes and the ledger.", "Name two files.")
+    keep_apart({"the codes": target}, {"the ledger": book, "the table": table})
+    check_output(target, force)
     source = open_table(table, release.recipe.types, lambda name: name == id)
     with closing(source.connection):
-        if source.path is not None and source.path.resolve() == target.resolve():
-            raise ReleaseFileError(f"{target} is the table itself.", "Write the codes to another file.")
         release.recipe.check(source.columns, source.name)
         return _Run(release, source, id, target, force, book, progress).run()
 

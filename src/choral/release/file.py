@@ -16,19 +16,22 @@ from typing import Any
 
 from choral.describe.display import Listing
 from choral.disclosure import Disclosure, load
-from choral.errors import ReleaseFileError
+from choral.errors import FileInTheWayError, ReleaseFileError
 from choral.exact import certificate
-from choral.files import check_output, write_whole
+from choral.files import check_output, keep_apart, kind_of, write_whole
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
 from choral.release.binned import bins_of, protections
 from choral.release.identity import subkey
+from choral.release.ledger import beside, open_ledger
 from choral.release.recipe import Recipe
 
 KEY_BYTES = 32
 KEY_FORMAT = "choral key"
 CARD_FORMAT = "choral card"
 KEY_CHECK = "key check"
+OWN = ("release", "disclosure", "key")
+"""What a release may replace by force, if it was not given out."""
 ADDED = ("recipe", "salt", KEY_CHECK, "key")
 """What a release of a table has beside the document of a disclosure."""
 
@@ -96,21 +99,46 @@ class Release:
     def save(
         self, path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> Path:
-        """Write the release, after the verifier has accepted it, for its owner's eyes; the key apart if told where."""
-        target = Path(path)
-        check_output(target, force)
-        if key_path is not None:
-            apart = Path(key_path)
-            check_output(apart, force)
-            if apart.resolve() == target.resolve():
-                raise ReleaseFileError(f"{apart} is to hold the key and the release.", "Name two files.")
+        """Write the release, after the verifier has accepted it, for its owner's eyes; the key apart if told where.
+
+        With `force` an existing file is replaced, unless it is another release, or the key of one, whose codes or card were
+        given out according to the ledger in its folder.
+        """
+        target, apart = Path(path), None if key_path is None else Path(key_path)
+        keep_apart({"the release": target, "the key": apart})
+        for place in (target, apart):
+            if place is not None:
+                check_output(place, force, OWN)
+                check_replaceable(place, beside(place), self.digest)
         self.disclosure.verify()
         check_recipe(self.disclosure, self.recipe)
-        if key_path is not None:
+        if apart is not None:
             key = {"format": KEY_FORMAT, "release": self.digest, "key": self.needed_key().hex()}
-            write_whole(Path(key_path), json.dumps(key, indent=1) + "\n", force)
-        write_whole(target, certificate.document_to_text(self._document(with_key=key_path is None)), force)
+            write_whole(apart, json.dumps(key, indent=1) + "\n", force, OWN)
+        write_whole(target, certificate.document_to_text(self._document(with_key=apart is None)), force, OWN)
         return target
+
+
+def check_replaceable(path: Path, ledger: Path, digest: str = "") -> None:
+    """Raise if a file is a release, or the key of one, of which codes or a card were given out according to a ledger.
+
+    The release with this `digest` may take its own place. Where there is no ledger nothing is known, and nothing refused.
+    """
+    kind = kind_of(path)
+    if kind not in ("release", "key") or not ledger.exists():
+        return
+    document = json.loads(path.read_text(encoding="utf-8"))
+    bare = {name: value for name, value in document.items() if name != "key"}
+    known = str(document.get("release") if kind == "key" else certificate.sealed(bare)["digest"])
+    if known == digest:
+        return
+    with open_ledger(ledger) as book:
+        if book.has_given_out(known):
+            raise FileInTheWayError(
+                f"{path} is the {kind} of codes or of a card that were given out, according to {ledger}.",
+                "Choose another name: without it these codes can be neither completed nor checked, and no second release "
+                "can be fitted after it.",
+            )
 
 
 def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release:

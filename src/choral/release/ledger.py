@@ -160,6 +160,13 @@ class Ledger:
             self._sql.execute("INSERT OR IGNORE INTO card VALUES (?, ?, ?)", (number, table, rows))
             write()
 
+    def has_given_out(self, release: str) -> bool:
+        """Whether codes or a card of the release with this digest were made public."""
+        given = "SELECT 1 FROM release WHERE digest = ? AND (number IN (SELECT release FROM disclosed) "
+        given += "OR number IN (SELECT release FROM card) OR number IN (SELECT release FROM record))"
+        with _in_plain_words(self._path):
+            return self._sql.execute(given, (release,)).fetchone() is not None
+
     def _check_use(self, use: Use, number: int, column: str | None, kind: str | None) -> None:
         """Refuse what is wrong whatever the records are."""
         earlier = self._sql.execute(

@@ -111,14 +111,13 @@ def curve(
     as_json: AsJson = False,
 ) -> None:
     """The disclosure capacity against the number of samples, each point a certified interval."""
-    from choral.files import check_output, write_whole
+    from choral.files import check_output, keep_apart, write_whole
     from choral.front import CurvePoint, capacity_curve
 
+    keep_apart({"the table": csv, "the plot": plot})
     for path in (csv, plot):
         if path is not None:
             check_output(path, force)
-    if csv is not None and plot is not None and csv.resolve() == plot.resolve():
-        raise ProblemError(f"{csv} is to hold the table and the plot.", "Name two files.")
     if plot is not None and plot.suffix not in (".svg", ".png"):
         raise ProblemError(f"{plot} is neither .svg nor .png.", "Choose one of these endings.")
     law, rows, ns = read_prior(prior), read_channel(channel), read_numbers(n)

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from choral.errors import ColumnError, FileInTheWayError, LawError, ReleaseFileError
+from choral.files import check_output, keep_apart
 from choral.release import identity
 from choral.release.engine import (
     CODE,
@@ -80,21 +81,29 @@ def disclose_table(
         )
     if target.suffix.lower() not in ENDINGS:
         raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
+    keep_apart({"the codes": target}, {"the ledger": book, "the table": table})
     check_folder(target, force)
     with started(master) as session:
         found = spark_table(session, table, release.recipe.types, lambda name: name == id)
         with closing(found.source.connection):
-            _check_apart(target, book, found)
             release.recipe.check(found.columns, found.name)
             return _Run(session, release, found, id, target, force, book, progress).run()
 
 
 def check_folder(target: Path, force: bool) -> None:
-    """Raise unless a folder may be written here: its own folder exists, and nothing is in the way (or `force`)."""
-    if not target.parent.is_dir():
-        raise ReleaseFileError(f"There is no folder {target.parent}.", "Make it first.")
-    if (target.exists() or target.is_symlink()) and not force:
+    """Raise unless a folder may be written here: its own folder exists, and nothing is in the way.
+
+    `force` replaces a file or a folder of codes, and no folder that holds anything else.
+    """
+    if not target.is_dir():
+        check_output(target, force)
+    elif not force:
         raise FileInTheWayError(f"{target} exists.", "Choose another name, or say force=True (--force) to replace it.")
+    shown = [part for part in target.iterdir() if part.name[0] not in "._"] if target.is_dir() else []
+    if strange := [part.name for part in shown if part.is_dir() or part.suffix.lower() not in ENDINGS]:
+        raise FileInTheWayError(
+            f"{target} is a folder that holds more than codes: {strange[0]}.", "Choose another name."
+        )
 
 
 @dataclass(frozen=True)
@@ -266,16 +275,6 @@ class _Run:
 
         found = dataset.dataset(drawn, format="parquet").scanner(columns=[ID], filter=compute.field(column) == value)
         return found.head(1).column(0)[0].as_py()
-
-
-def _check_apart(target: Path, book: Path, table: SparkTable) -> None:
-    """Raise if what is to be written is, or holds, or lies in, what is read."""
-    place = target.resolve()
-    if book.resolve() == place or place in book.resolve().parents:
-        raise ReleaseFileError(f"{target} is to hold the codes and the ledger.", "Name two files.")
-    read = [] if table.source.path is None else [table.source.path.resolve()]
-    if any(place == path or place in path.parents or path in place.parents for path in read):
-        raise ReleaseFileError(f"{target} is the table itself, or a part of it.", "Write the codes elsewhere.")
 
 
 def _about(conflict: Conflict, one: Any) -> str:

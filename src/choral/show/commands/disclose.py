@@ -42,13 +42,15 @@ def disclose(
     (without --id: on the row number and the whole table), and on nothing else. So the same command completes a run that
     was interrupted. The ledger refuses what would tell about a record twice. With a leaked key the guarantee is void.
     """
-    from choral.files import check_output
+    from choral.files import check_output, keep_apart
     from choral.release.engine import disclose_table
     from choral.release.file import load_release
     from choral.release.ledger import beside
     from choral.show.progress import rows_bar
 
     book = ledger or beside(release)
+    read = {"the release": release, "its key": key, "the ledger": book, "the table": table}
+    keep_apart({"the codes": output}, read)
     if on_spark(engine, master):
         from choral.release import spark
 

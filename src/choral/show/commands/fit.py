@@ -190,14 +190,10 @@ def fit(
 
     Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends.
     """
-    from choral.files import check_output
     from choral.show.progress import interval_bar
 
-    outputs = [path for path in (output, card, key) if path is not None]
-    for path in outputs:
-        check_output(path, force)
-    if len({path.resolve() for path in outputs}) < len(outputs):
-        raise ProblemError("Two of the files to write are one.", "Name different files for release, card and key.")
+    read = {"the table": table, "a further table": also, "the earlier release": after, "the earlier key": after_key}
+    _check_outputs(output, card, key, {**read, "the file of the law": law if Path(law).suffix else None}, ledger, force)
     if card is not None:
         from choral.release.card import check_precision
 
@@ -290,9 +286,11 @@ def decode(
     as_json: AsJson = False,
 ) -> None:
     """Put beside every disclosed code what it says: the probability of each value of the target, from the card."""
+    from choral.files import keep_apart
     from choral.release.card import decode as decode_codes
     from choral.release.card import load_card
 
+    keep_apart({"the posteriors": output}, {"the card": card})
     found = load_card(card)
     rows = decode_codes(found, codes, output, force=force)
     if as_json:
@@ -304,6 +302,23 @@ def decode(
     )
     typer.echo(f"precision    {found.document['precision']} decimals, as the card has them")
     typer.echo(f"saved        {output}")
+
+
+def _check_outputs(
+    output: Path, card: Path | None, key: Path | None, read: dict[str, Any], ledger: Path | None, force: bool
+) -> None:
+    """Raise, before any work, unless release, card and key may be written where they are to be."""
+    from choral.files import check_output, keep_apart
+    from choral.release.file import OWN, check_replaceable
+    from choral.release.ledger import beside
+
+    books = [beside(output)] if ledger is None else [ledger, beside(output)]
+    keep_apart({"the release": output, "the card": card, "the key": key}, {**read, "the ledger": books})
+    for path in (output, card, key):
+        if path is not None:
+            check_output(path, force, () if path is card else OWN)
+            for book in books:
+                check_replaceable(path, book)
 
 
 def _save(

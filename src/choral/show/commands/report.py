@@ -39,11 +39,13 @@ def report(
     publication. Exit status 0 only if what is promised holds, as in `choral audit`; the page is written either way.
     """
     from choral.errors import ProblemError
-    from choral.files import check_output, write_whole
+    from choral.files import check_output, keep_apart, write_whole
     from choral.release.card import load_card
     from choral.release.file import Release, load_any
     from choral.show.report import render
 
+    read = {"the release": release, "the table": table, "the table of codes": disclosed, "the card": card}
+    keep_apart({"the page": output}, read)
     check_output(output, force)
     if output.suffix.lower() not in (".html", ".htm"):
         raise ProblemError(f"{output} is not a .html file.", "Choose this ending.")
