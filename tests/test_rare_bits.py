@@ -17,11 +17,11 @@ import choral as ch
 from choral.describe.markov import MarkovChain
 from choral.exact import certificate, verifier
 from choral.problem.pose import pose_self
-from choral.rates import entropy_rate_curve
-from choral.self_iid import bernoulli_types, self_disclosure_curve, self_point
 from choral.solvers.exchangeable_bits import ExchangeableBits
 from choral.solvers.rare_bits import _collections, _listed, rare_bound, rare_orbits, solve_rare
 from choral.solvers.self_orbits import solve_on_types
+from choral.theory.entropy_rate import entropy_rate_curve
+from choral.theory.self_disclosure import bernoulli_types, self_disclosure_curve, self_point
 
 TINY = (F(1, 10**7), F(1e-12), F(1, 10**40), F(1e-300), F(5e-324))
 DIGITS = Context(prec=800, Emin=-(10**9), Emax=10**9)

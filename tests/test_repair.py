@@ -12,9 +12,9 @@ import choral as ch
 from choral.disclosure import certified
 from choral.errors import SolverError
 from choral.exact.repair import repair
+from choral.problem.bounds import group_bound
 from choral.problem.packed import PackedRows
 from choral.problem.solution import Solution
-from choral.theory.bounds import group_bound
 
 
 def repaired(d, channel):

@@ -22,9 +22,9 @@ import pytest
 import typer
 
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
+from choral.paper import run as runner
+from choral.paper.record import QUICK, Claim, Effort, Found, Section, Table, exactly, formula, holds, printed
 from choral.show.commands.reproduce import reproduce as command
-from choral.show.reproduce import run as runner
-from choral.show.reproduce.record import QUICK, Claim, Effort, Found, Section, Table, exactly, formula, holds, printed
 
 CHORAL = Path(sys.executable).with_name("choral")
 

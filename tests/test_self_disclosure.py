@@ -16,11 +16,11 @@ from choral.errors import LawError, ProblemError, TooLargeError, VerificationErr
 from choral.exact import certificate, verifier
 from choral.problem.form import form_of
 from choral.problem.pose import pose_self
-from choral.rates import _entropies, _rank_at_most, entropy_rate, entropy_rate_curve
-from choral.self_iid import bernoulli_types, self_disclosure_curve, self_point
 from choral.solvers.cube_bases import Cube, all_bases, different_bases, weights_of
 from choral.solvers.exchangeable_bits import ExchangeableBits
 from choral.solvers.self_orbits import near_least, proof_by_all_bases, solve_on_types
+from choral.theory.entropy_rate import _entropies, _rank_at_most, entropy_rate, entropy_rate_curve
+from choral.theory.self_disclosure import bernoulli_types, self_disclosure_curve, self_point
 
 
 def h(q):

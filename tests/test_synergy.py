@@ -12,7 +12,7 @@ from laws import full_joints, joints
 
 import choral as ch
 from choral.errors import ColumnError, ProblemError, TooLargeError
-from choral.synergy import antichains, implied
+from choral.theory.synergy import antichains, implied
 
 SLACK = 1e-11
 

@@ -15,7 +15,14 @@ from laws import exactly_private, full_joints, joints
 import choral as ch
 from choral.describe.compact import compositions
 from choral.errors import ColumnError, LawError, ProblemError, TooLargeError
-from choral.large_n import _divergence, bridge, fresh_leakage, fresh_sample_curve, full_data, output_perturbation
+from choral.theory.many_samples import (
+    _divergence,
+    bridge,
+    fresh_leakage,
+    fresh_sample_curve,
+    full_data,
+    output_perturbation,
+)
 from choral.theory.sufficient import information_curve, merged_rows
 from choral.theory.typical import (
     estimate,

@@ -25,7 +25,7 @@ PAGES = {
         [
             "bounds", "plan", "self_bounds", "extreme_points", "hypergraph", "capacity_curve", "self_disclosure_curve",
             "entropy_rate", "entropy_rate_curve", "sufficient_statistic", "tradeoff", "backbone", "decompose",
-            "choral.large_n", "choral.theory.two_binary", "choral.theory.typical",
+            "choral.theory.many_samples", "choral.theory.two_binary", "choral.theory.typical",
         ],
     ),
     "schemes-reference": ("Reference: schemes", ["schemes"]),

@@ -31,13 +31,13 @@ _HOME = {
     "extreme_points": "choral.front",
     "hypergraph": "choral.front",
     "self_bounds": "choral.front",
-    "self_disclosure_curve": "choral.self_iid",
-    "entropy_rate": "choral.rates",
-    "entropy_rate_curve": "choral.rates",
+    "self_disclosure_curve": "choral.theory.self_disclosure",
+    "entropy_rate": "choral.theory.entropy_rate",
+    "entropy_rate_curve": "choral.theory.entropy_rate",
     "sufficient_statistic": "choral.theory.sufficient",
-    "tradeoff": "choral.large_n",
-    "backbone": "choral.synergy",
-    "decompose": "choral.synergy",
+    "tradeoff": "choral.theory.many_samples",
+    "backbone": "choral.theory.synergy",
+    "decompose": "choral.theory.synergy",
     "fit": "choral.release.fit",
     "load_release": "choral.release.file",
     "errors": "choral",
@@ -66,17 +66,17 @@ if TYPE_CHECKING:
     from choral.front import hypergraph as hypergraph
     from choral.front import plan as plan
     from choral.front import self_bounds as self_bounds
-    from choral.large_n import tradeoff as tradeoff
     from choral.problem.pose import pose as pose
     from choral.problem.pose import windows as windows
-    from choral.rates import entropy_rate as entropy_rate
-    from choral.rates import entropy_rate_curve as entropy_rate_curve
     from choral.release.file import load_release as load_release
     from choral.release.fit import fit as fit
-    from choral.self_iid import self_disclosure_curve as self_disclosure_curve
-    from choral.synergy import backbone as backbone
-    from choral.synergy import decompose as decompose
+    from choral.theory.entropy_rate import entropy_rate as entropy_rate
+    from choral.theory.entropy_rate import entropy_rate_curve as entropy_rate_curve
+    from choral.theory.many_samples import tradeoff as tradeoff
+    from choral.theory.self_disclosure import self_disclosure_curve as self_disclosure_curve
     from choral.theory.sufficient import sufficient_statistic as sufficient_statistic
+    from choral.theory.synergy import backbone as backbone
+    from choral.theory.synergy import decompose as decompose
 
 
 def __getattr__(name: str) -> Any:

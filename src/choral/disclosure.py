@@ -25,11 +25,12 @@ from choral.errors import ColumnError, ProblemError, ReleaseFileError, StoppedEr
 from choral.exact import certificate
 from choral.exact.certificate import Law
 from choral.exact.information import stated_bound, stated_information
+from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
-from choral.exact.within import within_budgets
 from choral.files import check_output, write_whole
 from choral.limits import Clock, Limits, Progress
 from choral.planner import MANY_POINTS, Plan, plan, plan_beyond
+from choral.problem.bounds import Bounds, best_group, bounds_of, group_bound
 from choral.problem.budget import budgets_for, further_law
 from choral.problem.compact import pose_score, pose_types
 from choral.problem.form import Form, form_of
@@ -48,7 +49,6 @@ from choral.solvers.fewer_codes import with_at_most
 from choral.solvers.peeling import improved
 from choral.solvers.sandwich import MOST_VALUES, Sandwich
 from choral.solvers.transport import Transport
-from choral.theory.bounds import Bounds, best_group, bounds_of, group_bound
 from choral.version import __version__
 
 CLEARLY = 1e-9

@@ -14,11 +14,11 @@ from choral.errors import ProblemError
 from choral.exact.certificate import Law
 from choral.planner import Plan
 from choral.planner import plan as plan_for
+from choral.problem.bounds import Bounds, bounds_of
 from choral.problem.form import Form, form_of
 from choral.problem.hypergraph import Hypergraph, hypergraph_of
 from choral.problem.pose import Group, pose_self
 from choral.solvers import enumeration
-from choral.theory.bounds import Bounds, bounds_of
 
 
 def bounds(

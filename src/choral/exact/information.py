@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import flint
 
-from choral.describe.balls import KNOWN, exact_lower, exact_upper
-from choral.describe.balls import ball_of as _arb
-from choral.describe.balls import entropy_ball as _entropy
+from choral.describe.ball_arithmetic import KNOWN, exact_lower, exact_upper
+from choral.describe.ball_arithmetic import ball_of as _arb
+from choral.describe.ball_arithmetic import entropy_ball as _entropy
 from choral.exact.lines import lines_bound
 from choral.problem.budget import Budget
 from choral.problem.kernel import Problem

@@ -14,7 +14,7 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from choral.describe.balls import exact_lower
+from choral.describe.ball_arithmetic import exact_lower
 from choral.problem.budget import Budget
 from choral.problem.form import FurtherRow, further_rows, incidence
 from choral.problem.kernel import Floats, Problem

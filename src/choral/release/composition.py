@@ -29,7 +29,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from choral.describe.balls import exact_upper
+from choral.describe.ball_arithmetic import exact_upper
 from choral.errors import ProblemError
 from choral.problem.kernel import Floats
 from choral.problem.solution import ExactChannel, Row

@@ -22,6 +22,7 @@ from choral.disclosure import Disclosure, certified, disclose
 from choral.errors import ProblemError
 from choral.exact import certificate
 from choral.limits import Progress
+from choral.problem.bounds import group_bound
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group
 from choral.problem.solution import ExactChannel, Row, Solution, row_of
@@ -31,7 +32,6 @@ from choral.release.fit import MIN_COUNT, SALT_BYTES, Posed, pose_table
 from choral.release.leakage import Published
 from choral.release.recipe import After
 from choral.release.table import Source, opened
-from choral.theory.bounds import group_bound
 
 
 def fit_after(

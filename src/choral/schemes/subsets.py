@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import flint
 import numpy as np
 
-from choral.describe.balls import ball_of, entropy_ball, float_above
+from choral.describe.ball_arithmetic import ball_of, entropy_ball, float_above
 from choral.describe.joint import Joint
 from choral.errors import ColumnError
 from choral.problem.form import incidence

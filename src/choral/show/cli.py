@@ -137,8 +137,8 @@ def curve(
         write_whole(csv, "\n".join(lines) + "\n", force)
     if plot is not None:
         from choral.describe.joint import Joint
-        from choral.large_n import output_perturbation
         from choral.show.plots import capacity_plot, save_plot
+        from choral.theory.many_samples import output_perturbation
 
         limit = output_perturbation(Joint.observed(law, [rows])).information if order == 1 else None
         save_plot(capacity_plot(points, f"W ~ ({prior}), channel {channel}", limit), plot, force)

@@ -1,0 +1,1 @@
+"""The commands of `choral`, a module each: they read options, call the rooms, and print."""

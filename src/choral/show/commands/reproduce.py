@@ -30,9 +30,9 @@ def reproduce(
     Writes CSV, SVG and index.html, a page that works offline and has no scripts. Exit status 0 only if every value agrees
     with the paper or the difference is explained.
     """
+    from choral.paper.record import QUICK, Effort
+    from choral.paper.run import reproduce as run
     from choral.show.progress import steps_bar
-    from choral.show.reproduce.record import QUICK, Effort
-    from choral.show.reproduce.run import reproduce as run
 
     with steps_bar(quiet=as_json) as bar:
         effort = QUICK if quick else Effort()

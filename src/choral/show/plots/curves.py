@@ -9,8 +9,8 @@ from typing import Any
 
 from choral.errors import ProblemError
 from choral.front import CurvePoint
-from choral.large_n import TradeoffPoint
 from choral.show.plots.style import BLUE, COLOURS, DASHES, INK, SHAPES, altair, finished, number, short
+from choral.theory.many_samples import TradeoffPoint
 
 WIDTH, HEIGHT = 520, 320
 

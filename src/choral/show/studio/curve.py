@@ -9,9 +9,9 @@ from typing import Any
 
 from choral.describe.joint import entropy_of
 from choral.disclosure import disclose
-from choral.large_n import TradeoffPoint
 from choral.problem.kernel import Problem, Variable
 from choral.release.fit import Posed
+from choral.theory.many_samples import TradeoffPoint
 
 STEPS = 8
 REL_TOL = 1e-2

@@ -8,8 +8,8 @@ from choral.describe import examples
 from choral.describe.joint import Joint
 from choral.disclosure import disclose
 from choral.front import extreme_points
+from choral.paper.record import Claim, Effort, Found, Picture, Section, Table, exactly, formula
 from choral.show.plots import segment_plot
-from choral.show.reproduce.record import Claim, Effort, Found, Picture, Section, Table, exactly, formula
 from choral.theory.two_binary import two_binary_channel, two_binary_information
 
 F = Fraction

@@ -9,6 +9,7 @@ from typing import Any
 
 from choral.describe import examples
 from choral.disclosure import self_disclose
+from choral.paper.record import Claim, Effort, Found, Picture, Section, Table, formula, holds
 from choral.schemes import (
     DeclaredLaw,
     blocks,
@@ -23,7 +24,6 @@ from choral.schemes import (
 from choral.show.plots import diagram_plot, lines_plot, schemes_plot
 from choral.show.plots.curves import Series
 from choral.show.plots.diagram import Link, Stage
-from choral.show.reproduce.record import Claim, Effort, Found, Picture, Section, Table, formula, holds
 
 F = Fraction
 SOURCE = "an example of the paper"

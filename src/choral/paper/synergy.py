@@ -9,8 +9,8 @@ from choral.describe import examples
 from choral.describe.joint import Joint
 from choral.disclosure import disclose
 from choral.front import bounds, hypergraph
+from choral.paper.record import Effort, Found, Picture, Section, Table, exactly, formula, holds
 from choral.show.plots import before_after_plot, hypergraph_plot
-from choral.show.reproduce.record import Effort, Found, Picture, Section, Table, exactly, formula, holds
 
 
 def run(effort: Effort) -> Found:

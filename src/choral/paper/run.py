@@ -9,10 +9,10 @@ from pathlib import Path
 
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
 from choral.files import write_whole
+from choral.paper import beyond, bsc_bec, codes, many_samples, over_q, self_disclosure, synergy, two_binary
+from choral.paper.page import Done, page
+from choral.paper.record import Effort, Section
 from choral.show.plots import as_svg
-from choral.show.reproduce import beyond, bsc_bec, codes, many_samples, over_q, self_disclosure, synergy, two_binary
-from choral.show.reproduce.page import Done, page
-from choral.show.reproduce.record import Effort, Section
 
 SECTIONS: tuple[Section, ...] = (
     synergy.SECTION,

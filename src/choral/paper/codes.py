@@ -7,8 +7,8 @@ from fractions import Fraction
 from choral.describe import examples
 from choral.disclosure import disclose, self_disclose
 from choral.front import bounds
+from choral.paper.record import Effort, Found, Picture, Section, exactly, holds
 from choral.show.plots import channel_plot
-from choral.show.reproduce.record import Effort, Found, Picture, Section, exactly, holds
 
 F = Fraction
 

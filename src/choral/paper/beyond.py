@@ -10,16 +10,16 @@ from typing import Any
 from choral.describe.channels import bsc
 from choral.describe.joint import Joint
 from choral.front import CurvePoint, capacity_curve
-from choral.large_n import TradeoffPoint, full_data, output_perturbation, tradeoff
+from choral.paper.many_samples import BERNOULLI, ON_A_LINE, THIRDS
+from choral.paper.record import Effort, Found, Picture, Section, Table, formula, holds
+from choral.paper.self_disclosure import SOURCE, Q, entropy
 from choral.schemes import DeclaredLaw, blocks, coalition, modular, rotation, uniformise
 from choral.schemes.coalitions import next_prime
 from choral.schemes.masked import MaskedScheme
 from choral.schemes.subsets import random_subsets_at_most, random_subsets_mean
 from choral.show.plots import capacity_plot, lines_plot, tradeoff_plot
 from choral.show.plots.curves import Series
-from choral.show.reproduce.many_samples import BERNOULLI, ON_A_LINE, THIRDS
-from choral.show.reproduce.record import Effort, Found, Picture, Section, Table, formula, holds
-from choral.show.reproduce.self_disclosure import SOURCE, Q, entropy
+from choral.theory.many_samples import TradeoffPoint, full_data, output_perturbation, tradeoff
 
 F = Fraction
 SIZES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50, 100, 200, 300, 500, 1000)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from choral.paper.record import Claim, Found, Section, Table, worded
 from choral.show.plots.style import finding_of
-from choral.show.reproduce.record import Claim, Found, Section, Table, worded
 
 MOST_ROWS = 60
 

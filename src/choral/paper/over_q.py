@@ -7,11 +7,11 @@ from fractions import Fraction
 
 from choral.describe import examples
 from choral.disclosure import self_disclose
-from choral.self_iid import SelfPoint, self_disclosure_curve
+from choral.paper.record import Effort, Found, Picture, Section, Table, formula, holds
+from choral.paper.self_disclosure import entropy
 from choral.show.plots import lines_plot
 from choral.show.plots.curves import Series
-from choral.show.reproduce.record import Effort, Found, Picture, Section, Table, formula, holds
-from choral.show.reproduce.self_disclosure import entropy
+from choral.theory.self_disclosure import SelfPoint, self_disclosure_curve
 
 F = Fraction
 MOST = 6

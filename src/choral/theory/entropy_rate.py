@@ -22,14 +22,14 @@ from functools import lru_cache
 
 import flint
 
-from choral.describe.balls import ball_of, entropy_ball, float_above, float_below
+from choral.describe.ball_arithmetic import ball_of, entropy_ball, float_above, float_below
 from choral.describe.markov import MarkovChain, stationary
 from choral.disclosure import self_disclose
 from choral.errors import ProblemError
 from choral.exact.information import PRECISION
 from choral.problem.pose import windows
-from choral.self_iid import self_point
 from choral.solvers.exchangeable_bits import MOST
+from choral.theory.self_disclosure import self_point
 
 FEW_STATES = 16
 """Up to this many sequences the optimum itself is computed."""
