@@ -22,9 +22,10 @@ from choral.release.counting import asked_of
 from choral.release.engine import Drawing
 from choral.release.file import KEY_BYTES, Release
 from choral.release.fit import MIN_COUNT, SALT_BYTES, fit
-from choral.release.recipe import NUMERIC, kind_of_type
+from choral.release.kinds import NUMERIC, kind_of_type
 from choral.release.sampler import UNSEEN
-from choral.release.table import Source, identifier, open_table, reading
+from choral.release.sql import identifier
+from choral.release.table import Source, open_table, reading
 
 try:
     import pyarrow as pa

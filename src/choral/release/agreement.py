@@ -18,8 +18,9 @@ from choral.describe.joint import Joint
 from choral.disclosure import Disclosure
 from choral.errors import VerificationError
 from choral.exact.certificate import encode
+from choral.release.kinds import kind_of_type, kind_of_value
 from choral.release.laws import about_frequencies
-from choral.release.recipe import Column, Recipe, kind_of_type, kind_of_value, labels
+from choral.release.recipe import Column, Recipe, labels
 from choral.release.states import symbols
 
 

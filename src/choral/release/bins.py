@@ -9,8 +9,10 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from choral.errors import LawError, ProblemError
-from choral.release.recipe import KINDS, NUMERIC, kind_of_type, number_sql
-from choral.release.table import Source, identifier, reading
+from choral.release.kinds import KINDS, NUMERIC, kind_of_type
+from choral.release.recipe import number_sql
+from choral.release.sql import identifier
+from choral.release.table import Source, reading
 
 Bins: TypeAlias = "int | str | Sequence[float]"
 MOST_BINS = 1000

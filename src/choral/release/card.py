@@ -20,8 +20,9 @@ from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
 from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.file import CARD_FORMAT, Release, format_of
-from choral.release.recipe import kind_of_type
-from choral.release.table import Source, identifier, opened, reading, text_literal
+from choral.release.kinds import kind_of_type
+from choral.release.sql import identifier, text_literal
+from choral.release.table import Source, opened, reading
 
 VERSION = 1
 PRECISION = 3

@@ -13,7 +13,8 @@ from choral.describe.joint import Joint
 from choral.errors import LawError, ProblemError, TooLargeError
 from choral.problem.pose import Group, pose
 from choral.release.bins import Bins, edges_of
-from choral.release.recipe import KINDS, NUMERIC, Column, canonical_sql, kind_of_type, labels
+from choral.release.kinds import KINDS, NUMERIC, kind_of_type
+from choral.release.recipe import Column, canonical_sql, labels
 from choral.release.table import Source, reading
 
 MOST_VALUES = 2000

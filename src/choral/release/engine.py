@@ -29,7 +29,8 @@ from choral.release.file import Release
 from choral.release.ledger import SHOWN, Conflict, Entry, Use, open_ledger
 from choral.release.recipe import Recipe
 from choral.release.sampler import UNSEEN, PairSampler, Sampler, States, Words, codes_of
-from choral.release.table import Source, identifier, open_table, reading
+from choral.release.sql import identifier
+from choral.release.table import Source, open_table, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,12 +7,10 @@ same rule exists twice, as SQL for tables (`select`) and as Python for one recor
 
 from __future__ import annotations
 
-import datetime
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
@@ -23,7 +21,8 @@ from choral.describe.joint import missing_as_none
 from choral.disclosure import by_name
 from choral.errors import ColumnError, LawError, ReleaseFileError, TooLargeError, did_you_mean
 from choral.exact.certificate import decode, encode
-from choral.release.table import identifier, text_literal
+from choral.release.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value
+from choral.release.sql import identifier, text_literal
 
 MISSING = ("value", "drop", "error")
 UNSEEN = ("refuse", "code")
@@ -31,36 +30,6 @@ DENSE = 2048
 """Up to this many combinations states are looked up in a list, beyond in an enumeration (measured: faster)."""
 WIDEST = 2**120
 """No number that stands for a combination of values exceeds this."""
-
-KINDS = {"bool": "truth values", "int": "whole numbers", "float": "numbers", "decimal": "decimals"}
-KINDS |= {"text": "text", "date": "dates", "datetime": "points in time"}
-NUMERIC = ("int", "float", "decimal")
-
-
-def kind_of_type(type_: str) -> str | None:
-    """What a DuckDB type holds, or None for what cannot be a symbol.
-
-    >>> kind_of_type("UBIGINT"), kind_of_type("DECIMAL(9,2)"), kind_of_type("INTEGER[]")
-    ('int', 'decimal', None)
-    """
-    if type_.endswith("]"):
-        return None
-    if re.fullmatch(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?", type_):
-        return "int"
-    if type_.startswith("DECIMAL"):
-        return "decimal"
-    if type_.startswith("ENUM"):
-        return "text"
-    plain = {"BOOLEAN": "bool", "FLOAT": "float", "DOUBLE": "float", "VARCHAR": "text", "UUID": "text", "DATE": "date"}
-    plain |= {f"TIMESTAMP{unit}": "datetime" for unit in ("", "_S", "_MS", "_NS")}
-    return plain.get(type_)
-
-
-def kind_of_value(value: Any) -> str:
-    """What a Python value is, in the same words."""
-    kinds = ((bool, "bool"), (int, "int"), (float, "float"), (Decimal, "decimal"), (str, "text"))
-    later = ((datetime.datetime, "datetime"), (datetime.date, "date"))
-    return next((kind for type_, kind in (*kinds, *later) if isinstance(value, type_)), type(value).__name__)
 
 
 @dataclass(frozen=True)

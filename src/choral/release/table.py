@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from choral.errors import ColumnError, LawError, did_you_mean
+from choral.release.sql import identifier, text_literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -162,20 +163,6 @@ def reading(name: str) -> Iterator[None]:
         yield
     except errors.Error as error:
         raise LawError(*_plain_words(name, str(error))) from None
-
-
-def identifier(name: str) -> str:
-    """A column name for SQL.
-
-    >>> identifier('a "b"')
-    '"a ""b\"""'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text_literal(text: str) -> str:
-    """A text for SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _file_digest(path: Path) -> str:

@@ -14,10 +14,12 @@ from choral.errors import ColumnError, LawError
 from choral.problem.solution import ExactChannel
 from choral.release.binned import binned_and_protected
 from choral.release.file import Release
+from choral.release.kinds import kind_of_type
 from choral.release.leakage import Leakage, Published, with_unseen
 from choral.release.output_tests import Counts
-from choral.release.recipe import Recipe, canonical_sql, kind_of_type
-from choral.release.table import Source, identifier, open_table, reading
+from choral.release.recipe import Recipe, canonical_sql
+from choral.release.sql import identifier
+from choral.release.table import Source, open_table, reading
 
 STATE = "choral state"
 ROW = "row"

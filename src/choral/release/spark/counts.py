@@ -16,7 +16,7 @@ from choral.release.bins import Bins, check_bins, edges_from
 from choral.release.counting import MOST_CELLS, asked_of, too_many
 from choral.release.file import Release
 from choral.release.fit import united
-from choral.release.recipe import NUMERIC, kind_of_type
+from choral.release.kinds import NUMERIC, kind_of_type
 from choral.release.second import fit_after
 from choral.release.spark.frames import SparkTable, spark_table
 from choral.release.spark.session import in_plain_words, started

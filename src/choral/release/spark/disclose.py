@@ -42,8 +42,8 @@ from choral.release.engine import (
     refusal,
 )
 from choral.release.file import Release
+from choral.release.kinds import kind_of_type
 from choral.release.ledger import Conflict, Entry, Tagger, Use, open_ledger
-from choral.release.recipe import kind_of_type
 from choral.release.spark.frames import SparkTable, spark_table
 from choral.release.spark.session import heard_by_driver, in_plain_words, started
 from choral.release.table import connect, reading

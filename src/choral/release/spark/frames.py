@@ -15,8 +15,9 @@ from functools import cached_property
 from typing import Any
 
 from choral.errors import LawError
-from choral.release.recipe import kind_of_type
+from choral.release.kinds import kind_of_type
 from choral.release.spark.session import in_plain_words
+from choral.release.sql import identifier
 from choral.release.table import (
     FRAME,
     Chosen,
@@ -25,7 +26,6 @@ from choral.release.table import (
     columns_of,
     connect,
     csv_header,
-    identifier,
     open_table,
     parts_of,
 )

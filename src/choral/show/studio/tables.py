@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from choral.errors import ChoralError, LawError
-from choral.release.recipe import KINDS, NUMERIC, canonical_sql, kind_of_type
+from choral.release.kinds import KINDS, NUMERIC, kind_of_type
+from choral.release.recipe import canonical_sql
 from choral.release.table import Source, open_table, reading
 
 T = TypeVar("T")
