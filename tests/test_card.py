@@ -134,7 +134,7 @@ def test_the_words_say_what_is_protected_and_what_is_not(release):
 def test_the_card_of_a_second_release_says_which_pairs_have_which_first_code():
     rows = people(120)
     first = fit(rows, "income", ["sex"], ["sex", "income"], codes=2)
-    second = fit_after(first, rows, "job", ["sex"], ["job", "sex"], codes=2)
+    second = fit_after(first, rows, "job", ["sex"], ["job", "sex", "income"], codes=2)
     document = validated(card_of(second))
     assert document["after"]["first"] == list(second.recipe.after.first)
     assert len(document["p_y"]) == len(document["after"]["first"])
@@ -286,7 +286,7 @@ def test_a_second_release_by_command(folder, monkeypatch):
     monkeypatch.chdir(folder)
     first = ["--reveal", "income", "--protect", "sex", "--use", "sex,income", "--codes", 2]
     assert run("fit", "people.csv", *first, "-o", "one.choral").exit_code == 0
-    second = ["--reveal", "job", "--protect", "sex", "--use", "sex,job", "--codes", 2, "--after", "one.choral"]
+    second = ["--reveal", "job", "--protect", "sex", "--use", "sex,job,income", "--codes", 2, "--after", "one.choral"]
     done = run("fit", "people.csv", *second, "-o", "two.choral")
     assert done.exit_code == 0, done.output
     assert "pairs" in done.stdout

@@ -197,7 +197,7 @@ def test_a_release_after_another_tells_the_same_first_code_and_both_are_private(
 
 
 def test_a_changed_record_is_refused_under_a_release_after_another(table, release, tmp_path):
-    second = fit_after(release, table, "schooling", ["sex", "race"], ["sex", "schooling"], codes=3)
+    second = fit_after(release, table, "schooling", ["sex", "race"], ["sex", "race", "schooling"], codes=3)
     told(release, table, tmp_path, id="who")
     changed = table.slice(0, 10).to_pylist()
     changed[4]["schooling"] = (changed[4]["schooling"] + 2) % 4
@@ -627,7 +627,7 @@ def test_a_release_that_only_says_that_it_comes_after_another_is_refused(folder,
     forged.save(folder / "forged.choral")
     with pytest.raises(LedgerError, match="another first code"):
         told(load_release(folder / "forged.choral"), path, folder, "2.parquet")
-    true = fit_after(release, path, "schooling", ["sex", "race"], ["income"])
+    true = fit_after(release, path, "schooling", ["sex", "race"], [*RULES["use"], "income"])
     with pytest.raises(LedgerError, match="another key"):
         told(replace(true, key=bytes(32)), path, folder, "3.parquet")
     pairs = told(true, path, folder, "4.parquet")["code"].to_pylist()

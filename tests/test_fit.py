@@ -439,7 +439,7 @@ def test_a_pair_of_releases_is_private_together_and_the_first_code_is_unchanged(
     """With two codes, the first are no extreme points: were they, Y₂ would be private under any prior on their support."""
     rows = small_table(seed, n=90)
     first = fit(rows, "W", ["a", "b"], ["a", "b", "c", "W"], min_count=min_count, tol=1e-4, codes=2)
-    second = fit_after(first, rows, "V", ["b"], ["a", "V"], min_count=min_count, tol=1e-3, codes=3)
+    second = fit_after(first, rows, "V", ["b"], ["V", "a", "b", "c", "W"], min_count=min_count, tol=1e-3, codes=3)
     assert second.disclosure.verify()["verified"]
     assert second.recipe.use == ("a", "b", "c", "W", "V")
     assert second.recipe.after.digest == first.digest
@@ -498,15 +498,15 @@ def test_what_the_first_code_tells_about_the_second_target_and_what_is_added():
 def test_a_second_release_is_refused_where_it_cannot_be_safe(tmp_path):
     rows = small_table(2)
     first = fit(rows, "W", ["a", "b"], ["a", "b", "W"], codes=3)
-    asked = ("V", ["b"], ["a", "c", "V"])
+    asked = ("V", ["b"], ["a", "b", "c", "V", "W"])
     for changed in ([*rows, rows[0]], rows[1:], rows[::-1], [{**rows[0], "c": 2 - rows[0]["c"]}, *rows[1:]]):
         if changed != rows:
             with pytest.raises(ProblemError, match="digest differs"):
                 fit_after(first, changed, *asked)
     with pytest.raises(ProblemError, match="already tells about 'c'"):
-        fit_after(first, rows, "V", ["c"], ["a", "c", "V"])
+        fit_after(first, rows, "V", ["c"], ["a", "b", "c", "V", "W"])
     with pytest.raises(ProblemError, match="revealed and protected"):
-        fit_after(first, rows, "a", ["b"], ["c"])
+        fit_after(first, rows, "a", ["b"], ["a", "b", "c", "W"])
     with pytest.raises(ProblemError, match="from the earlier release"):
         fit_after(first, rows, *asked, bins={"a": 2})
     second = fit_after(first, rows, *asked, codes=2)
@@ -519,6 +519,20 @@ def test_a_second_release_is_refused_where_it_cannot_be_safe(tmp_path):
         fit_after(load_release(tmp_path / "first.choral"), rows, *asked, codes=2)
     file = second.save(tmp_path / "second.choral")
     assert load_release(file).recipe.after == second.recipe.after
+
+
+@pytest.mark.parametrize("use", [["b", "c"], ["c"], "b,c", None])
+def test_a_second_release_looks_at_nothing_that_was_not_asked_for(use):
+    """The first looks at W, which is the target of the second, and at a: a code that looked at them would tell of W itself."""
+    rows = small_table(3)
+    first = fit(rows, "V", ["b"], ["a", "b", "W"], codes=2)
+    with pytest.raises(ProblemError) as refused:
+        fit_after(first, rows, "W", ["b"], use)
+    assert "looks at" in refused.value.what
+    assert "W" in refused.value.what
+    named = refused.value.remedy.split("--use ")[1].split(".")[0].split(",")
+    second = fit_after(first, rows, "W", ["b"], named, codes=2)
+    assert set(second.recipe.use) == set(named) == {"a", "b", "W"} | ({"V", "c"} if use is None else set(use) - {","})
 
 
 def test_the_law_in_a_release_is_that_of_the_table(release):

@@ -226,7 +226,7 @@ def test_verify_says_that_the_recipe_fits(of_table, which):
 
 def test_the_recipe_of_a_second_release_fits(tmp_path):
     first = fit(people(), **ASKED, min_count=20)
-    second = fit_after(first, people(), "V", ["a", "b"], ["a", "c"], min_count=20)
+    second = fit_after(first, people(), "V", ["a", "b"], ["a", "b", "c", "W"], min_count=20)
     second.save(tmp_path / "second")
     assert load_release(tmp_path / "second").recipe == second.recipe
 

@@ -185,7 +185,7 @@ def test_fit_of_a_frame_is_that_of_the_table_and_its_digest_does_not_depend_on_t
 @pytest.mark.spark
 def test_a_second_release_and_further_tables(running, table, release, tmp_path):
     path, other = write(table, tmp_path / "t.parquet"), write(people(seed=2), tmp_path / "u.parquet")
-    asked = {"reveal": "since", "protect": ["sex", "town"], "use": ["sex", "town"]}
+    asked = {"reveal": "since", "protect": ["sex", "town"], "use": ["sex", "town", "age"]}
     first = replace(
         fit(path, reveal="income", protect=["sex", "town"], use=["sex", "town", "age"], bins={"age": 2}), key=KEY
     )

@@ -188,7 +188,19 @@ def _check_rules(missing: str, unseen: str, min_count: int) -> None:
 
 
 def united(table: Source, asked: Asked, earlier: Recipe) -> Asked:
-    """What is asked for, with the columns and the groups of an earlier release."""
+    """What is asked for, with the groups of an earlier release; raises unless the columns that it looks at are used too.
+
+    Both codes are published, and the pair looks at what either looks at: so these columns are not added in silence.
+    """
+    left_out = [name for name in earlier.use if name not in asked.use]
+    if left_out:
+        whole = ",".join((*earlier.use, *(name for name in asked.use if name not in earlier.use)))
+        raise ProblemError(
+            f"The earlier release looks at {', '.join(left_out)}, which `use` leaves out; codes of a second release are pairs "
+            "with the earlier ones, and look at the same columns.",
+            f"If the new code may look at all of these, say so: --use {whole}. If not, and if "
+            "nothing of the first release was given out, fit it anew without them.",
+        )
     use = (*earlier.use, *(name for name in asked.use if name not in earlier.use))
     known = {frozenset(group) for group in earlier.protect}
     groups = (*earlier.protect, *(group for group in asked.protect if frozenset(group) not in known))

@@ -1,7 +1,7 @@
 """A second release of the same table, designed given the first, so that both codes together stay private (DESIGN §7).
 
 For every first code y₁ the problem is solved anew with the prior p(s | y₁), protecting the groups of both releases over
-the columns that either uses. Then for every protected group Z
+the columns that the second uses, among which must be those of the first. Then for every protected group Z
 
     p(z | y₁, y₂) = p(z | y₁) = p(z),
 
@@ -55,7 +55,8 @@ def fit_after(
 
     Its codes are pairs of the earlier code and a new one (at most `codes` new ones for each earlier). The values and bins
     of the earlier release's columns, its rule for missing and unseen values, and its key are kept. Raises `ProblemError`
-    where no second release can be safe: another table, or a group that the earlier code tells about.
+    where no second release can be safe: another table, or a group that the earlier code tells about; and where `use` leaves
+    out a column that the earlier release looks at, since the pair looks at it.
     """
     recipe = earlier.recipe
     with opened(source) as table:
