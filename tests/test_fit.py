@@ -523,7 +523,7 @@ def test_a_second_release_is_refused_where_it_cannot_be_safe(tmp_path):
 
 @pytest.mark.parametrize("use", [["b", "c"], ["c"], "b,c", None])
 def test_a_second_release_looks_at_nothing_that_was_not_asked_for(use):
-    """The first looks at W, which is the target of the second, and at a: a code that looked at them would tell of W itself."""
+    """The first looks at W, which is the target of the second, and at a: a code that looked at them would tell W itself."""
     rows = small_table(3)
     first = fit(rows, "V", ["b"], ["a", "b", "W"], codes=2)
     with pytest.raises(ProblemError) as refused:

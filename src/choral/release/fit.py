@@ -196,8 +196,8 @@ def united(table: Source, asked: Asked, earlier: Recipe) -> Asked:
     if left_out:
         whole = ",".join((*earlier.use, *(name for name in asked.use if name not in earlier.use)))
         raise ProblemError(
-            f"The earlier release looks at {', '.join(left_out)}, which `use` leaves out; codes of a second release are pairs "
-            "with the earlier ones, and look at the same columns.",
+            f"The earlier release looks at {', '.join(left_out)}, which `use` leaves out; codes of a second release are "
+            "pairs with the earlier ones, and look at the same columns.",
             f"If the new code may look at all of these, say so: --use {whole}. If not, and if "
             "nothing of the first release was given out, fit it anew without them.",
         )
