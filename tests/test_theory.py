@@ -8,7 +8,7 @@ from itertools import pairwise, product
 
 import flint
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from laws import exactly_private, full_joints, joints
 
@@ -319,24 +319,23 @@ ROWS = st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3).filter(any),
 def test_separation_is_sharp(weights, n):
     """Below it no type is shared; at it, the point of the proof is a type that is."""
     p, q = (tuple(F(x, sum(row)) for x in row) for row in weights)
-    if p == q:
-        return
+    assume(p != q)
     edge = separation([p, q])
     assert paper_epsilon([p, q]) <= edge
     below = edge - F(1, 1000)
     for counts in compositions(n, 3) if 0 < below < 1 else ():
         assert not (is_typical(counts, p, below) and is_typical(counts, q, below))
-    if edge < 1:
-        low = [(1 - edge) * max(a, b) for a, b in zip(p, q, strict=True)]
-        high = [(1 + edge) * min(a, b) for a, b in zip(p, q, strict=True)]
-        room = sum(high) - sum(low)
-        share = (1 - sum(low)) / room if room else F(0)
-        point = [a + share * (b - a) for a, b in zip(low, high, strict=True)]
-        assert sum(point) == 1
-        m = math.lcm(*(x.denominator for x in point))
-        counts = [int(x * m) for x in point]
-        assert is_typical(counts, p, edge)
-        assert is_typical(counts, q, edge)
+    assume(edge < 1)
+    low = [(1 - edge) * max(a, b) for a, b in zip(p, q, strict=True)]
+    high = [(1 + edge) * min(a, b) for a, b in zip(p, q, strict=True)]
+    room = sum(high) - sum(low)
+    share = (1 - sum(low)) / room if room else F(0)
+    point = [a + share * (b - a) for a, b in zip(low, high, strict=True)]
+    assert sum(point) == 1
+    m = math.lcm(*(x.denominator for x in point))
+    counts = [int(x * m) for x in point]
+    assert is_typical(counts, p, edge)
+    assert is_typical(counts, q, edge)
 
 
 def test_the_error_of_the_estimator_against_all_sequences():

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from laws import full_joints
 
@@ -58,30 +58,32 @@ def test_it_imports_the_standard_library_alone(tmp_path, release):
     assert "reveals      diagnosis" in done.stdout
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(full_joints(shapes=((2, 2), (2, 3), (2, 2, 2))), st.data())
-def test_changing_any_weight_of_the_law_or_the_channel_is_noticed(law, data):
+def test_changing_any_weight_of_the_law_is_noticed(law, data):
     d = ch.disclose(law)
     document = d.document
-    if data.draw(st.booleans()):
-        cells = document["law"]["cells"]
-        k = data.draw(st.integers(0, len(cells) - 1))
-        new = int(cells[k][-1], 16) + data.draw(st.sampled_from([1, 7, 10**6]))
-        if len(cells) == 1:
-            return
+    cells = document["law"]["cells"]
+    assume(len(cells) > 1)
+    k = data.draw(st.integers(0, len(cells) - 1))
+    new = int(cells[k][-1], 16) + data.draw(st.sampled_from([1, 7, 10**6]))
 
-        def change(doc):
-            doc["law"]["cells"][k][-1] = f"{new:x}"
+    def change(doc):
+        doc["law"]["cells"][k][-1] = f"{new:x}"
 
-        other = forged(document, change)
-        # The forged law may still be a law under which everything holds: then the claims are true, and about it.
-        try:
-            check(other)
-        except VerificationError:
-            return
-        assert d.codes == 1
-        assert d.upper_bound == 0
-        return
+    other = forged(document, change)
+    try:
+        check(other)
+    except VerificationError:
+        pass
+    else:  # the forged law is one under which everything holds: then the claims are true, and about it
+        assert (d.codes, d.upper_bound) == (1, 0)
+
+
+@settings(deadline=None, max_examples=12)
+@given(full_joints(shapes=((2, 2), (2, 3), (2, 2, 2))), st.data())
+def test_changing_any_weight_of_the_channel_is_noticed(law, data):
+    document = ch.disclose(law).document
     rows = document["channel"]["rows"]
     s = data.draw(st.integers(0, len(rows) - 1))
     k = data.draw(st.integers(1, len(rows[s]) - 1))
@@ -99,8 +101,7 @@ def test_moving_mass_between_codes_of_one_state_breaks_privacy(law, data):
     d = ch.disclose(law)
     rows = d.document["channel"]["rows"]
     shared = [s for s, row in enumerate(rows) if len(row) > 2]
-    if not shared:
-        return
+    assume(shared)
     s = data.draw(st.sampled_from(shared))
 
     def change(doc):
