@@ -87,7 +87,7 @@ def test_a_card_holds_no_counts_no_key_no_salt_no_edges(release, card):
     assert release.key.hex() not in text
     assert release.salt.hex() not in text
     assert release.digest not in text
-    assert release.certificate["digest"] not in text
+    assert release.disclosure.digest not in text
     assert release.recipe.table_digest not in text
     assert not {"cells", "channel", "recipe", "bound", "weights", "rows"} & set(card.document)
     [edge] = release.recipe.column("age").edges
@@ -98,7 +98,7 @@ def test_the_salted_digest_binds_the_card_to_one_certificate(release, card, tmp_
     assert card.opened_by(release)
     assert card.opened_by(load_release(release.save(tmp_path / "r.choral")))
     again = fit(people(), "income", ["sex", "age"], ["sex", "age", "job"], bins={"age": 2}, codes=4)
-    assert again.certificate["digest"] == release.certificate["digest"]
+    assert again.disclosure.digest == release.disclosure.digest
     assert commitment(again) != commitment(release)
 
 

@@ -18,7 +18,7 @@ from tables import leaks, tables
 
 from choral.describe.joint import Joint
 from choral.disclosure import load
-from choral.errors import (
+from choral.errors import FileInTheWayError, (
     ChoralError,
     ColumnError,
     FileInTheWayError,
@@ -296,7 +296,7 @@ def test_the_key_may_live_apart(release, tmp_path):
         load_release(tmp_path / "r.key")
     with pytest.raises(ReleaseFileError, match="not a key file"):
         load_release(file, file)
-    with pytest.raises(ReleaseFileError, match="two files"):
+    with pytest.raises(FileInTheWayError, match="two files"):
         release.save(tmp_path / "x", tmp_path / "x")
     assert not (tmp_path / "x").exists()
 

@@ -7,6 +7,7 @@ import os
 import random
 import stat
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction as F
 
 import pytest
@@ -17,11 +18,13 @@ from typer.testing import CliRunner
 import choral as ch
 from choral.errors import FileInTheWayError, ReleaseFileError, VerificationError
 from choral.exact.certificate import document_to_text, sealed
+from choral.release.audit import audit
 from choral.release.card import card_of
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.second import fit_after
 from choral.show.cli import app
+from choral.show.report import render
 
 
 @pytest.fixture
@@ -121,7 +124,7 @@ def test_a_forged_file_is_not_loaded_and_a_forged_result_is_not_saved(saved, tmp
     saved.write_text(document_to_text(sealed(document)), encoding="utf-8")
     with pytest.raises(VerificationError, match="upper bound"):
         ch.load(saved)
-    false = ch.Disclosure(d.law, d.problem, d.exact_channel, sealed(document))
+    false = replace(d, claims=replace(d.claims, upper_bound=Decimal("0.9")))
     with pytest.raises(VerificationError):
         false.save(tmp_path / "false.choral")
     assert not (tmp_path / "false.choral").exists()
@@ -238,3 +241,66 @@ def test_a_card_promises_what_was_proved(of_table):
     card = card_of(forged).document
     assert [group["columns"] for group in card["protect"]] == [["a"], ["b"]]
     assert not any("together" in line for line in card["guarantee"][1:])
+
+
+# ---------------------------------------------------------------------- a disclosure knows no key, however it was come by
+
+
+@pytest.fixture
+def four_ways(tmp_path):
+    """One release as fitted, loaded from one file, and loaded from a file whose key lives apart, with and without it."""
+    release = fit(people(), **ASKED, min_count=1)
+    release.save(tmp_path / "whole")
+    release.save(tmp_path / "apart", tmp_path / "key")
+    loaded = load_release(tmp_path / "whole"), load_release(tmp_path / "apart", tmp_path / "key")
+    return [release, *loaded, load_release(tmp_path / "apart")]
+
+
+def test_recipe_salt_and_key_are_the_release_s_alone(four_ways, tmp_path):
+    secret = four_ways[0].key.hex(), four_ways[0].salt.hex(), "recipe"
+    for i, release in enumerate(four_ways):
+        for d in (release.disclosure, ch.load(tmp_path / "whole"), ch.load(tmp_path / "apart")):
+            written = d.save(tmp_path / f"inner {i}", force=True).read_text(encoding="utf-8")
+            for text in (written, document_to_text(d.document), repr(d)):
+                assert not [word for word in secret if word in text]
+            assert "key" not in json.loads(written)
+
+
+def test_what_is_loaded_equals_what_was_saved(four_ways, tmp_path):
+    first = four_ways[0].disclosure
+    assert all(release.disclosure == first for release in four_ways)
+    assert ch.load(tmp_path / "whole") == first
+    assert ch.load(first.save(tmp_path / "inner")) == first
+    assert len({release.disclosure for release in four_ways}) == 1
+
+
+def test_one_release_has_one_digest(four_ways):
+    digests = {release.digest for release in four_ways}
+    assert {audit(release).digest for release in four_ways} == digests
+    assert len(digests) == 1
+    render(four_ways[1], audit(four_ways[0]))  # an audit made before saving is of the release that was loaded
+
+
+def test_the_proof_is_kept_on_the_disclosure_and_comes_back(four_ways, tmp_path):
+    for make in (
+        lambda: ch.disclose(ch.examples.clinic(), "diagnosis"),
+        lambda: ch.disclose(ch.examples.clinic(), "diagnosis", solver="sandwich", tol=1e-3),
+        lambda: ch.disclose(ch.examples.bsc_and_bec(), protect=[("X1", "X2")]),
+        lambda: ch.disclose(ch.examples.clinic(), "diagnosis", time_limit=0),
+        lambda: ch.disclose(ch.examples.noisy_copies(2), leakage={"X1": F(1, 20)}, tol=1e-3),
+    ):
+        d = make()
+        again = ch.load(d.save(tmp_path / "d", force=True))
+        assert type(again.solution.bound) is type(d.solution.bound)
+        assert (again.claims, again.how, again.leakage) == (d.claims, d.how, d.leakage)
+        assert again.document == d.document
+
+
+def test_a_file_that_choral_would_write_otherwise_is_verified_but_not_loaded(saved):
+    """What is loaded is what was verified: the same law, listed in another order, has another digest."""
+    document = json.loads(saved.read_text(encoding="utf-8"))
+    document["law"]["cells"].reverse()
+    saved.write_text(document_to_text(sealed(document)), encoding="utf-8")
+    assert CliRunner().invoke(app, ["verify", str(saved)]).exit_code == 0
+    with pytest.raises(ReleaseFileError, match="its law in another way"):
+        ch.load(saved)

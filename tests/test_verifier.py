@@ -6,6 +6,7 @@ import copy
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
 from itertools import product
@@ -429,8 +430,7 @@ def test_forged_compact_laws_are_named_quickly(claim, change, long, monkeypatch)
 
 def test_no_draw_from_a_channel_that_is_not_private():
     d = ch.disclose(ch.examples.clinic(), "diagnosis")
-    other = copy.deepcopy(dict(d.document))
-    row = other["channel"]["rows"][0]
-    other["channel"]["rows"][0] = [row[0], [row[1][0], row[0]]]
+    (denominator, entries), *rows = d.exact_channel.rows
+    channel = replace(d.exact_channel, rows=((denominator, ((entries[0][0], denominator),)), *rows))
     with pytest.raises(VerificationError, match="privacy"):
-        ch.Disclosure(d.law, d.problem, d.exact_channel, sealed(other)).sample(d.states[0])
+        replace(d, solution=replace(d.solution, channel=channel)).sample(d.states[0])

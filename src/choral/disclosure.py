@@ -1,7 +1,7 @@
 """The composer: pose → reduce → plan → solve → repair → invert → certify; and `Disclosure`, the result.
 
-A `Disclosure` is frozen. It carries the law, the problem, the exact channel, and the document that the stand-alone
-verifier checks; it can be saved only after that verifier has accepted it.
+A `Disclosure` is frozen. It carries the law, the problem, the solution and what is claimed of it; the document that the
+stand-alone verifier checks is derived from them, and it can be saved only after that verifier has accepted it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from html import escape
@@ -24,7 +24,7 @@ from choral.describe.joint import Joint, missing_as_none
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, StoppedError
 from choral.exact import certificate
 from choral.exact.certificate import Law
-from choral.exact.information import stated_bound, stated_information
+from choral.exact.information import stated_bound, stated_claims, stated_information
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
 from choral.files import check_output, write_whole
@@ -36,7 +36,7 @@ from choral.problem.compact import pose_score, pose_types
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Floats, Problem
 from choral.problem.pose import Group, pose, pose_self
-from choral.problem.solution import DeterminedBound, ExactChannel, GroupBound, Solution, floats_of
+from choral.problem.solution import Claims, DeterminedBound, ExactChannel, GroupBound, Solution, floats_of
 from choral.reductions.alike import MergeAlike
 from choral.reductions.base import Inverse
 from choral.reductions.orbits import JoinOrbits
@@ -65,20 +65,21 @@ class Disclosure:
 
     law: Law
     problem: Problem
-    exact_channel: ExactChannel
-    document: Mapping[str, Any]
+    solution: Solution
+    claims: Claims
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     # ---- numbers ------------------------------------------------------------------------------------------------
 
     @property
     def information(self) -> float:
         """I(W;Y), rounded down in the fifteenth decimal."""
-        return float(self.document["claims"]["information"])
+        return float(self.claims.information)
 
     @property
     def upper_bound(self) -> float:
         """What no private channel exceeds, rounded up in the fifteenth decimal."""
-        return float(self.document["claims"]["upper_bound"])
+        return float(self.claims.upper_bound)
 
     @property
     def gap(self) -> float:
@@ -94,13 +95,13 @@ class Disclosure:
     @property
     def leakage(self) -> dict[str, float]:
         """I(Z;Y) in bits of every protected group by name: zero where it is private; rounded up where it has a budget."""
-        stated = self.document["claims"].get("leakage") or [None] * len(self.problem.groups)
-        return {group.name: float(text or 0.0) for group, text in zip(self.problem.groups, stated, strict=True)}
+        stated = self.claims.leakage or (None,) * len(self.problem.groups)
+        return {group.name: float(bits or 0.0) for group, bits in zip(self.problem.groups, stated, strict=True)}
 
     @property
     def how(self) -> str:
         """What was chosen to solve the problem, and why."""
-        return str(self.document["notes"]["how"])
+        return self.solution.how
 
     @property
     def bounds(self) -> Bounds:
@@ -113,6 +114,11 @@ class Disclosure:
     def states(self) -> tuple[tuple[Any, ...], ...]:
         """Values of the used columns, in the order of the channel's columns."""
         return self.problem.states
+
+    @property
+    def exact_channel(self) -> ExactChannel:
+        """p(y | s) in integers."""
+        return self.solution.channel
 
     @property
     def codes(self) -> int:
@@ -217,6 +223,16 @@ class Disclosure:
     # ---- proof and file -------------------------------------------------------------------------------------------
 
     @cached_property
+    def document(self) -> Mapping[str, Any]:
+        """What the verifier checks (docs/release-format.md): law, question, channel, claims, proof and digest."""
+        return certificate.release_document(self.law, self.problem, self.solution, self.claims, self.notes)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the document, by which it is known."""
+        return str(self.document["digest"])
+
+    @cached_property
     def _checked_private(self) -> bool:
         certificate.check_privacy(self.document)
         return True
@@ -259,10 +275,10 @@ class Disclosure:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Disclosure):
             return NotImplemented
-        return bool(self.document["digest"] == other.document["digest"])
+        return self.digest == other.digest
 
     def __hash__(self) -> int:
-        return hash(self.document["digest"])
+        return hash(self.digest)
 
     def __repr__(self) -> str:
         private = ", ".join(self.problem.protection(g) for g in range(min(6, len(self.problem.groups))))
@@ -542,11 +558,12 @@ def with_best_bound(problem: Problem, solution: Solution) -> Solution:
 
 
 def certified(law: Law, problem: Problem, solution: Solution) -> Disclosure:
-    """A solution as a disclosure, with its document."""
+    """A solution as a disclosure, with its claims; raises if its document cannot be written."""
     solution = with_best_bound(problem, solution)
     notes = {"how": solution.how, "made by": f"choral {__version__}"}
-    document = certificate.release_document(law, problem, solution, notes)
-    return Disclosure(law, problem, solution.channel, document)
+    found = Disclosure(law, problem, solution, stated_claims(problem, solution), notes)
+    found.document  # noqa: B018 (a value that no file can hold is refused here, not when it is saved)
+    return found
 
 
 def load(path: str | os.PathLike[str]) -> Disclosure:
@@ -568,15 +585,40 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     return certificate.text_to_document(text, str(place))
 
 
-def of_document(document: dict[str, Any], place: Path) -> Disclosure:
-    """The disclosure that a document is, which has been verified."""
+def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
+    """The disclosure that a document is, which has been verified; what else the document holds is left aside.
+
+    Raises `ReleaseFileError` unless choral writes it the same: so what was verified is what is used.
+    """
+    own = {key: document[key] for key in certificate.MEMBERS if key in document}
     law = certificate.law_of(document)
+    problem = _posed_again(document, law)
+    if [list(group.columns) for group in problem.groups] != document["protect"]:
+        raise _foreign(place, f"it protects {document['protect']}, which choral does not pose")
+    notes = document["notes"]
+    channel = certificate.channel_of(document, law, problem)
+    solution = Solution(channel, certificate.bound_of(document, problem), str(notes.get("how", "")))
+    found = Disclosure(law, problem, solution, certificate.claims_of(document), notes)
+    if certificate.sealed(own)["digest"] != found.digest:
+        differs = next((key for key in own if _digest(own, key) != _digest(found.document, key)), "members")
+        raise _foreign(place, f"choral writes its {differs} in another way")
+    return found
+
+
+def _digest(document: Mapping[str, Any], key: str) -> Any:
+    return certificate.sealed({key: document.get(key)})["digest"]
+
+
+def _foreign(place: Path, reason: str) -> ReleaseFileError:
+    return ReleaseFileError(f"{place}: {reason}.", "Its claims hold and can be verified, but it cannot be loaded.")
+
+
+def _posed_again(document: Mapping[str, Any], law: Law) -> Problem:
+    """The problem that a document is about, posed anew on its law."""
     if isinstance(law, Exchangeable):
         problem = pose_types(law, int(document["protect"][0][0].removeprefix("any ")))
-        _as_posed(document, problem, place)
     elif isinstance(law, Sensors):
         problem = pose_score(law)
-        _as_posed(document, problem, place)
     elif document["reveal"] == document["use"]:
         problem = pose_self(law, document["protect"], document["use"])
     else:
@@ -584,17 +626,7 @@ def of_document(document: dict[str, Any], place: Path) -> Disclosure:
     problem = with_budgets(law, problem, also=certificate.further_laws_of(document))
     if "budgets" in document:
         problem = replace(problem, budgets=certificate.budgets_of(document))
-    return Disclosure(law, problem, certificate.channel_of(document, law, problem), document)
-
-
-def _as_posed(document: Mapping[str, Any], problem: Problem, place: Path) -> None:
-    """Raise unless a release on a compact law claims exactly what choral poses for it."""
-    posed = [list(group.columns) for group in problem.groups]
-    if document["protect"] != posed or document["reveal"] != ["W"]:
-        raise ReleaseFileError(
-            f"{place} reveals {document['reveal']} and protects {document['protect']}, which choral does not pose.",
-            "Its claims hold and can be verified, but it cannot be loaded.",
-        )
+    return problem
 
 
 def by_name(record: Any, names: Sequence[str]) -> list[Any]:

@@ -18,19 +18,45 @@ from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.joint import Joint
 from choral.errors import ReleaseFileError, VerificationError
 from choral.exact import verifier
-from choral.exact.information import stated_bound, stated_information, stated_leakage
 from choral.problem.budget import Budget
 from choral.problem.form import further_rows
 from choral.problem.kernel import Problem
-from choral.problem.solution import Bound, DeterminedBound, ExactChannel, GroupBound, Row, Solution, VertexBound
+from choral.problem.solution import (
+    Bound,
+    Claims,
+    DeterminedBound,
+    ExactChannel,
+    GroupBound,
+    LinesBound,
+    Row,
+    Solution,
+    VertexBound,
+)
 
 Law: TypeAlias = "Joint | Exchangeable | Sensors"
 T = TypeVar("T")
 FORMAT = "choral release"
 VERSION = 1
+MEMBERS = (
+    "format",
+    "version",
+    "law",
+    "reveal",
+    "use",
+    "protect",
+    "channel",
+    "claims",
+    "bound",
+    "notes",
+    "budgets",
+    "also",
+)
+"""What a document of a disclosure may hold; a release of a table adds members of its own."""
 
 
-def release_document(law: Law, problem: Problem, solution: Solution, notes: Mapping[str, Any]) -> dict[str, Any]:
+def release_document(
+    law: Law, problem: Problem, solution: Solution, claims: Claims, notes: Mapping[str, Any]
+) -> dict[str, Any]:
     """Everything that a checker needs to recompute the claims of a solution, with its digest."""
     document: dict[str, Any] = {
         "format": FORMAT,
@@ -41,17 +67,15 @@ def release_document(law: Law, problem: Problem, solution: Solution, notes: Mapp
         "protect": [list(group.columns) for group in problem.groups],
         "channel": _channel(law, problem, solution.channel),
         "claims": {
-            "information": stated_information(problem, solution.channel),
-            "upper_bound": stated_bound(problem, solution.bound),
+            "information": f"{claims.information:f}",
+            "upper_bound": f"{claims.upper_bound:f}",
         },
         "bound": _bound(solution.bound, problem),
         "notes": dict(notes),
     }
     if problem.budgets:
         document["budgets"] = [None if b is None else {b.kind: hexadecimal([b.amount])[0]} for b in problem.budgets]
-        document["claims"]["leakage"] = [
-            None if b is None else stated_leakage(problem, g, solution.channel) for g, b in enumerate(problem.budgets)
-        ]
+        document["claims"]["leakage"] = [None if bits is None else f"{bits:f}" for bits in claims.leakage]
     if problem.further:
         document["also"] = [_law(other.joint, problem) for other in problem.further]
     return sealed(document)
@@ -142,6 +166,39 @@ def budgets_of(document: Mapping[str, Any]) -> tuple[Budget | None, ...]:
         for kind, text in (listed or {}).items():
             found[-1] = Budget(kind, _fraction(text))
     return tuple(found)
+
+
+def claims_of(document: Mapping[str, Any]) -> Claims:
+    """What a document claims."""
+    claims = document["claims"]
+    leakage = tuple(None if text is None else Decimal(text) for text in claims.get("leakage", []))
+    return Claims(Decimal(claims["information"]), Decimal(claims["upper_bound"]), leakage)
+
+
+def bound_of(document: Mapping[str, Any], problem: Problem) -> Bound:
+    """The proof of a document, on a problem posed on its law; which extreme points are tight is not in it."""
+    proof = document["bound"]
+    if proof["kind"] == "extreme points":
+        swaps = tuple(tuple(columns) for columns in proof.get("exchangeable", []))
+        return VertexBound(_fractions(proof["multipliers"]), (), swaps)
+    if proof["kind"] == "group":
+        return GroupBound(proof["group"])
+    number = {tuple(place): i for i, place in enumerate(_rows_of(problem))}
+    rows = tuple(number[tuple(place)] for place in proof["rows"])
+    if proof["kind"] == "determined":
+        return DeterminedBound(rows, tuple(_fractions(row) for row in proof["coefficients"]))
+    return LinesBound(
+        int(proof["denominator"], 16),
+        tuple(tuple(int(x, 16) for x in point) for point in proof["points"]),
+        tuple(tuple(cell) for cell in proof["cells"]),
+        rows,
+        tuple(_fractions(row) for row in proof["multipliers"]),
+        _fractions(proof.get("prices", [])),
+    )
+
+
+def _fractions(texts: Sequence[str]) -> tuple[Fraction, ...]:
+    return tuple(_fraction(text) for text in texts)
 
 
 def channel_of(document: Mapping[str, Any], law: Law, problem: Problem) -> ExactChannel:
@@ -274,8 +331,7 @@ def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
         return proof
     if isinstance(bound, GroupBound):
         return {"kind": "group", "group": bound.group}
-    places: list[list[Any]] = [[g, v] for g, group in enumerate(problem.groups) for v in range(len(group.values))]
-    places += [["also", *row.place] for row in further_rows(problem)]
+    places = _rows_of(problem)
     if isinstance(bound, DeterminedBound):
         return {
             "kind": "determined",
@@ -293,6 +349,12 @@ def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
     if any(bound.prices):
         proof["prices"] = hexadecimal(bound.prices)
     return proof
+
+
+def _rows_of(problem: Problem) -> list[list[Any]]:
+    """How the rows of P are named in a proof: the groups' values, stacked, then the further rows."""
+    places: list[list[Any]] = [[g, v] for g, group in enumerate(problem.groups) for v in range(len(group.values))]
+    return [*places, *(["also", *row.place] for row in further_rows(problem))]
 
 
 def hexadecimal(numbers: Sequence[Fraction]) -> list[str]:

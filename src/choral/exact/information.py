@@ -6,6 +6,7 @@ The verifier recomputes these with arithmetic of its own; nothing here is taken 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -17,7 +18,16 @@ from choral.describe.ball_arithmetic import entropy_ball as _entropy
 from choral.exact.lines import lines_bound
 from choral.problem.budget import Budget
 from choral.problem.kernel import Problem
-from choral.problem.solution import Bound, DeterminedBound, ExactChannel, GroupBound, LinesBound, VertexBound
+from choral.problem.solution import (
+    Bound,
+    Claims,
+    DeterminedBound,
+    ExactChannel,
+    GroupBound,
+    LinesBound,
+    Solution,
+    VertexBound,
+)
 
 DECIMALS = 15
 PRECISION = 256
@@ -28,18 +38,25 @@ MISSED = Fraction(1, 2 * 10**15)
 """What is added to a bound by extreme points, in bits: half a unit of the last decimal that is stated."""
 
 
-def stated_information(problem: Problem, channel: ExactChannel) -> str:
+def stated_claims(problem: Problem, solution: Solution) -> Claims:
+    """All that is stated of a solution."""
+    leaks = [None if b is None else stated_leakage(problem, g, solution.channel) for g, b in enumerate(problem.budgets)]
+    information = stated_information(problem, solution.channel)
+    return Claims(information, stated_bound(problem, solution.bound), tuple(leaks))
+
+
+def stated_information(problem: Problem, channel: ExactChannel) -> Decimal:
     """I(W;Y) in bits, rounded down to fifteen decimals (one bit, known to within 1e-40, is 1)."""
     return _decimal(exact_lower(_information(problem, channel)) + KNOWN, up=False)
 
 
 @lru_cache(maxsize=4)
-def stated_bound(problem: Problem, bound: Bound) -> str:
+def stated_bound(problem: Problem, bound: Bound) -> Decimal:
     """The upper bound on I_s in bits that the proof gives, rounded up to fifteen decimals."""
     return _decimal(exact_upper(_bound(problem, bound)) - KNOWN, up=True)
 
 
-def stated_leakage(problem: Problem, group: int, channel: ExactChannel) -> str:
+def stated_leakage(problem: Problem, group: int, channel: ExactChannel) -> Decimal:
     """I(Z;Y) in bits, rounded up to fifteen decimals, for a group that has a budget."""
     both, _ = joint_with_group(problem, group, channel)
     with flint.ctx.workprec(PRECISION):
@@ -174,7 +191,7 @@ def _entropy_of_target(problem: Problem) -> flint.arb:
     return _entropy(Fraction(w, problem.total) for w in problem.target.marginal)
 
 
-def _decimal(number: Fraction, up: bool) -> str:
+def _decimal(number: Fraction, up: bool) -> Decimal:
     scaled = max(number, Fraction(0)) * 10**DECIMALS
     units = -((-scaled.numerator) // scaled.denominator) if up else scaled.numerator // scaled.denominator
-    return f"{units // 10**DECIMALS}.{units % 10**DECIMALS:0{DECIMALS}d}"
+    return Decimal(f"{units // 10**DECIMALS}.{units % 10**DECIMALS:0{DECIMALS}d}")

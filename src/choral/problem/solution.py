@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -146,3 +147,15 @@ class Solution:
     channel: ExactChannel
     bound: Bound
     how: str
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What is stated of a solution, in bits with fifteen decimals: information rounded down, all else up.
+
+    `leakage` has one entry per group, None where it is private; it is empty where no group has a budget.
+    """
+
+    information: Decimal
+    upper_bound: Decimal
+    leakage: tuple[Decimal | None, ...] = ()

@@ -292,11 +292,11 @@ def _audit_release(
         output = output_tests(given.by_group, given.by_state, _with_row_of_unseen(release), promised, seed)
     columns = [name for name in seen.law.names if name not in (STATE, recipe.state_column)]
     bins = bins_of(recipe)
-    return _findings(disclosure, seen, view, laws, columns, composed, bounds, output, notes, bins, inside, absence)
+    return _findings(release, seen, view, laws, columns, composed, bounds, output, notes, bins, inside, absence)
 
 
 def _findings(
-    disclosure: Disclosure,
+    release: Release | Disclosure,
     seen: Published,
     view: str,
     laws: Sequence[tuple[str, int | None, Published]],
@@ -309,6 +309,7 @@ def _findings(
     inside: Sequence[Leakage] = (),
     absence: Published | None = None,
 ) -> Audit:
+    disclosure = release.disclosure if isinstance(release, Release) else release
     groups = _groups(disclosure)
     protected = {name for group in groups for name in group}
     target = tuple(name for name in disclosure.problem.target.columns if name not in protected)
@@ -321,7 +322,7 @@ def _findings(
     asked = [(group, name) for group in groups for name in columns if name not in group]
     knowing, knowing_looked = _knowing(estimates, asked)
     return Audit(
-        digest=str(disclosure.document["digest"]),
+        digest=release.digest,
         target=disclosure.problem.target.columns,
         codes=seen.channel.codes,
         view=view,

@@ -105,7 +105,7 @@ def card_of(release: Release, precision: int = PRECISION) -> Card:
                 for group, budget in zip(groups, _budgets(release), strict=True)
             ],
             "law": {"kind": recipe.law["kind"], "about": recipe.law["about"]},
-            "information": rounded(Fraction(found.document["claims"]["information"])),
+            "information": rounded(Fraction(found.claims.information)),
             "codes": found.codes,
             "unseen_code": found.codes if recipe.unseen == "code" else None,
             "precision": precision,
@@ -195,7 +195,7 @@ def _checked_codes(card: Card, table: Source) -> int:
 
 def commitment(release: Release) -> str:
     """SHA-256 of the salt and the certificate's digest: it binds the curator to the certificate and tells nothing of it."""
-    return hashlib.sha256(release.salt + bytes.fromhex(release.certificate["digest"])).hexdigest()
+    return hashlib.sha256(release.salt + bytes.fromhex(release.disclosure.digest)).hexdigest()
 
 
 def _event(names: list[str], value: Any) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from choral.describe.display import Listing
-from choral.disclosure import Disclosure, load
+from choral.disclosure import Disclosure, of_document, read_document
 from choral.errors import FileInTheWayError, ReleaseFileError
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, kind_of, write_whole
@@ -32,8 +32,6 @@ CARD_FORMAT = "choral card"
 KEY_CHECK = "key check"
 OWN = ("release", "disclosure", "key")
 """What a release may replace by force, if it was not given out."""
-ADDED = ("recipe", "salt", KEY_CHECK, "key")
-"""What a release of a table has beside the document of a disclosure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +49,19 @@ class Release:
     check_apart: str | None = None
 
     @cached_property
-    def certificate(self) -> Mapping[str, Any]:
-        """The document of the disclosure alone: what the public card's salted digest is of."""
-        return certificate.sealed({k: v for k, v in self.disclosure.document.items() if k not in ADDED})
+    def document(self) -> Mapping[str, Any]:
+        """All that a file of this release holds but the key."""
+        return self._document(with_key=False)
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """What identifies the release: the digest of everything but the key, which its check value stands for."""
-        return str(self._document(with_key=False)["digest"])
+        return str(self.document["digest"])
+
+    @cached_property
+    def digest_with_key(self) -> str:
+        """The digest in a file that holds the key too; nothing is known by it."""
+        return str(self._document(with_key=True)["digest"])
 
     @property
     def key_check(self) -> str:
@@ -68,7 +71,7 @@ class Release:
     def _document(self, with_key: bool) -> dict[str, Any]:
         key = {"key": self.key.hex()} if with_key and self.key is not None else {}
         added = {"recipe": self.recipe.to_document(), "salt": self.salt.hex(), KEY_CHECK: self.key_check, **key}
-        return certificate.sealed({**self.certificate, **added})
+        return certificate.sealed({**self.disclosure.document, **added})
 
     def __repr__(self) -> str:
         return f"Release({self.recipe.table_rows} rows, {self.recipe.size} states; {self.disclosure!r})"
@@ -158,15 +161,17 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
     )
     if mistaken:
         raise ReleaseFileError(f"{path} is {mistaken}.", "Give the release file itself (release.choral).")
-    disclosure = load(path)
-    if "recipe" not in disclosure.document:
+    document = read_document(path)
+    certificate.check(document)
+    disclosure = of_document(document, Path(path))
+    if "recipe" not in document:
         return disclosure
-    recipe = Recipe.from_document(disclosure.document["recipe"])
+    recipe = Recipe.from_document(document["recipe"])
     check_recipe(disclosure, recipe)
     try:
-        salt = bytes.fromhex(disclosure.document["salt"])
-        key = bytes.fromhex(disclosure.document["key"]) if "key" in disclosure.document else None
-        check = str(disclosure.document[KEY_CHECK])
+        salt = bytes.fromhex(document["salt"])
+        key = bytes.fromhex(document["key"]) if "key" in document else None
+        check = str(document[KEY_CHECK])
     except (KeyError, ValueError, TypeError):
         raise ReleaseFileError(f"The key or the salt of {path} cannot be read.", "Get the file again.") from None
     apart = Release(disclosure, recipe, None, salt, check)

@@ -20,7 +20,6 @@ from typing import Any
 from choral.describe.joint import Joint
 from choral.disclosure import Disclosure, certified, disclose
 from choral.errors import ProblemError
-from choral.exact import certificate
 from choral.limits import Progress
 from choral.problem.bounds import group_bound
 from choral.problem.kernel import Problem
@@ -130,9 +129,8 @@ def _with_bound_of(found: Disclosure, alone: Disclosure) -> Disclosure:
     """The pair with the bound of the problem solved without regard to the first code: no private pair exceeds it."""
     if alone.upper_bound >= found.upper_bound:
         return found
-    claims = {**found.document["claims"], "upper_bound": alone.document["claims"]["upper_bound"]}
-    document = certificate.sealed({**found.document, "claims": claims, "bound": alone.document["bound"]})
-    return replace(found, document=document)
+    solution = replace(found.solution, bound=alone.solution.bound)
+    return replace(found, solution=solution, claims=replace(found.claims, upper_bound=alone.claims.upper_bound))
 
 
 def _check_earlier(earlier: Release, table: Source) -> None:

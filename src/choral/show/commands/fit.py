@@ -387,7 +387,7 @@ def summary(found: Disclosure) -> dict[str, Any]:
         "codes": found.codes,
         "states": len(found.states),
         "how": found.how,
-        "digest": found.document["digest"],
+        "digest": found.digest,
     }
 
 

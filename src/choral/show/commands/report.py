@@ -61,7 +61,7 @@ def report(
         print_json(
             {
                 "output": str(output),
-                "digest": disclosure.document["digest"],
+                "digest": found.digest,
                 "information": disclosure.information,
                 "upper_bound": disclosure.upper_bound,
                 "codes": disclosure.codes,

@@ -16,13 +16,13 @@ def check(subject: Subject) -> Html:
     """What identifies the certificate, what was verified, and how to do it again."""
     release = subject.release
     rows: list[tuple[str, Cell | Html]] = [
-        ("This file", _code(subject.disclosure.document["digest"])),
         *(
-            []
+            [("This file", _code(subject.disclosure.digest))]
             if release is None
             else [
+                *([] if release.key is None else [("The file with its key inside", _code(release.digest_with_key))]),
                 ("The release, without its key", _code(release.digest)),
-                ("Its certificate alone: law, channel, proof", _code(release.certificate["digest"])),
+                ("Its certificate alone: law, channel, proof", _code(subject.disclosure.digest)),
             ]
         ),
         ("The verifier that ran", _code(hashlib.sha256(Path(verifier.__file__).read_bytes()).hexdigest())),

@@ -35,12 +35,12 @@ class Subject:
         """The subject, after the verifier has accepted it; raises if a claim fails, or the audit or card is of another."""
         whole = release if isinstance(release, Release) else None
         disclosure = release.disclosure if isinstance(release, Release) else release
-        if audit is not None and audit.digest != disclosure.document["digest"]:
+        if audit is not None and audit.digest != release.digest:
             raise ProblemError("The audit is of another release.", "Audit the release that the report is about.")
         if card is not None and (whole is None or not card.opened_by(whole)):
             raise ProblemError("The card was not made for this release.", "Give the card that was written with it.")
         said: list[str] = []
-        certificate.check(disclosure.document, said.append)
+        certificate.check(release.document, said.append)
         return cls(disclosure, whole, audit, card, tuple(said))
 
     @property
