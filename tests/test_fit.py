@@ -18,7 +18,7 @@ from tables import leaks, tables
 
 from choral.describe.joint import Joint
 from choral.disclosure import load
-from choral.errors import FileInTheWayError, (
+from choral.errors import (
     ChoralError,
     ColumnError,
     FileInTheWayError,
