@@ -46,6 +46,13 @@ PATIENCE = 120
 CLINIC = {"diagnosis": "reveal", "pressure": "protect", "glucose": "protect", "smoker": "protect"}
 
 
+@pytest.fixture(autouse=True)
+def state(tmp_path, monkeypatch):
+    """Where studios of the test have their ledger."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "choral" / "studio.ledger"
+
+
 @pytest.fixture
 def door():
     return Door.new(PORT, LIMIT)
@@ -452,13 +459,13 @@ def test_errors_of_the_library_reach_the_page(tmp_path):
     assert not (tmp_path / "result-1").exists()
 
 
-def run(kind, path, folder, question, fails=False):
+def run(kind, path, folder, question, fails=False, table=()):
     """What the worker says to a job, without a process of its own."""
     stream = io.StringIO()
-    asked = Question.model_validate(question).model_dump()
-    table = {"number": 1, "name": path.stem, "origin": "upload", "rows": 400, "digest": "00"}
-    job = {"kind": kind, "path": str(path), "folder": str(folder), "question": asked, "table": table}
-    do = worker._fit if kind == "fit" else worker._curve
+    asked = question and Question.model_validate(question).model_dump()
+    about = {"number": 1, "name": path.stem, "origin": "upload", "rows": 400, "digest": "00", **dict(table)}
+    job = {"path": str(path), "folder": str(folder), "question": asked, "table": about, "name": "mine.choral"}
+    do = {"fit": worker._fit, "curve": worker._curve, "open": worker._open}[kind]
     if fails:
         with pytest.raises(ChoralError) as caught:
             do(job, worker.Answers(stream))
@@ -582,6 +589,90 @@ def test_card_and_codes_are_the_library_s_and_go_through_the_ledger(door, worksp
     wrong = client.post("/api/results/result-2/codes", json={"id": "diagnosis", "nothing_was_given_away": True})
     assert wrong.status_code in (404, 409, 422)
     assert wrong.json()["remedy"]
+
+
+PEOPLE = "who,w,a,b\n" + "".join(f"p{i},{(i + i // 2) % 2},{i % 2},{i // 2 % 2}\n" for i in range(60))
+ROLES = {"w": "reveal", "a": "protect", "b": "protect"}
+
+
+def solved(client, workspace, text=PEOPLE):
+    """A result for an uploaded table, as a search leaves it."""
+    opened = workspace.table(upload(client, text, "people.csv").json()["number"])
+    folder = workspace.new_result()
+    run("fit", opened.path, folder, {"roles": ROLES}, table={"digest": opened.digest, "origin": "upload"})
+    return folder.name
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Results without pictures, which take a moment."""
+    monkeypatch.setattr(result, "draw_pictures", lambda *_: None)
+
+
+def test_a_later_studio_remembers_which_codes_were_handed_out(door, tmp_path, state, undrawn):
+    """Without --keep the release is gone at the end, and a new one would draw for every person a second time."""
+    for id in (None, "who"):
+        state.unlink(missing_ok=True)
+        with session_folder(tmp_path) as session:
+            workspace = Workspace(session)
+            client = entered(door, workspace)
+            name = solved(client, workspace)
+            assert client.get(f"/api/results/{name}").json()["ledger"] == client.get("/api/state").json()["ledger"]
+            given = client.post(f"/api/results/{name}/codes", json={"id": id}).json()["href"]
+            codes = client.get(given).text
+            release = client.get(f"/results/{name}/release.choral").content
+        assert state.stat().st_mode & 0o077 == state.parent.stat().st_mode & 0o077 == 0
+        with session_folder(tmp_path) as session:
+            workspace = Workspace(session)
+            client = entered(door, workspace)
+            name = solved(client, workspace)
+            refused = client.post(f"/api/results/{name}/codes", json={"id": id})
+            assert refused.status_code == 409
+            assert "another release" in refused.json()["error"]
+            assert "--after" in refused.json()["remedy"]
+            folder = workspace.new_result()
+            (session / "earlier.choral").write_bytes(release)
+            run("open", session / "earlier.choral", folder, None)
+            again = client.post(f"/api/results/{folder.name}/codes", json={"id": id})
+            assert again.status_code == 200, "the release of before gives the codes of before"
+            assert client.get(again.json()["href"]).text == codes
+
+
+def test_where_the_ledger_is(tmp_path, monkeypatch, state):
+    kept = tmp_path / "kept"
+    assert Workspace(tmp_path / "one").book == Workspace(tmp_path / "two", None, kept).book == state
+    assert Workspace(tmp_path / "three", None, kept, tmp_path / "named").book == tmp_path / "named"
+    (kept / "choral.ledger").touch()
+    assert Workspace(tmp_path / "four", None, kept).book == kept / "choral.ledger", "it knows what was told of them"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for value in ("", "relative"):
+        monkeypatch.setenv("XDG_STATE_HOME", value)
+        assert Workspace(tmp_path / "five").book == tmp_path / ".local/state/choral/studio.ledger"
+
+
+def test_a_ledger_without_a_place_is_told(door, tmp_path, workspace, undrawn):
+    (tmp_path / "state").write_text("a file")
+    client = entered(door, workspace)
+    refused = client.post(f"/api/results/{solved(client, workspace)}/codes", json={})
+    assert refused.status_code == 409
+    assert "no place for the ledger" in refused.json()["error"]
+
+
+def test_what_is_no_release_is_refused_in_words(door, workspace, tmp_path, made):
+    (tmp_path / "x.choral").write_text(PEOPLE)
+    said = run("open", tmp_path / "x.choral", tmp_path / "result-9", None, fails=True)
+    assert "mine.choral" in said[-1]["error"]
+    assert str(tmp_path) not in said[-1]["error"]
+    load_release(made[0] / "result-1" / result.RELEASE).save(tmp_path / "apart.choral", tmp_path / "key.json")
+    said = run("open", tmp_path / "apart.choral", tmp_path / "result-9", None, fails=True)
+    assert "file of its own" in said[-1]["error"]
+    assert not (tmp_path / "result-9").exists()
+    assert client_post_release(entered(door, workspace), b"").status_code == 422
+    assert list((workspace.session / "uploads").iterdir()) == []
+
+
+def client_post_release(client, content):
+    return client.post("/api/release", params={"name": "mine.choral"}, content=content)
 
 
 def test_a_budget_is_kept_and_told(tmp_path):

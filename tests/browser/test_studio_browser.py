@@ -6,6 +6,7 @@ Needs Chromium and axe-core (`scripts/browser`). Screenshots of every page are i
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -51,16 +52,20 @@ def browser():
 class Studio:
     """A studio in a process of its own."""
 
-    def __init__(self, keep: Path, port: int = 0) -> None:
+    def __init__(self, keep: Path, kept: bool = True, port: int = 0) -> None:
         self.keep, self.port = keep, port
+        self.options = ("--keep", str(keep)) if kept else ()
         self.start()
 
     def start(self) -> None:
         program = "from choral.show.cli import main; main()"
-        arguments = ["studio", "--json", "--no-browser", "--keep", str(self.keep), "--port", str(self.port)]
-        arguments += ["--upload-limit", "1", "--folder", str(self.keep.parent)]
+        arguments = ["studio", "--json", "--no-browser", "--port", str(self.port), "--upload-limit", "1", *self.options]
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-P", "-c", program, *arguments, "--folder", str(self.keep.parent)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "XDG_STATE_HOME": str(self.keep.parent / "state")},
         )
         facts = json.loads(self.process.stdout.readline())
         self.url, self.port = facts["url"], facts["port"]
@@ -244,7 +249,7 @@ def test_the_whole_path(visit, studio, tmp_path):
     said.expected = 1  # the browser itself logs the 409
     page.click("#get-codes")
     page.locator("#download-note").get_by_text("another release").wait_for()
-    page.click("#download-note button")
+    page.click("#start-anew")
     page.wait_for_selector("#download-note a")
 
 
@@ -561,3 +566,46 @@ def test_a_stopped_studio_is_said_and_a_new_one_has_what_was_finished(browser, a
     page.wait_for_selector("#information")
     assert page.text_content("#information") == told
     context.close()
+
+
+def test_codes_of_an_earlier_studio_are_remembered_and_drawn_again_from_its_release(browser, tmp_path):
+    """Without --keep: a second release is refused on the page, which says where that is recorded and offers a way out."""
+    rows = "".join(f"p{i},{(i + i // 2) % 2},{i % 2},{i // 2 % 2}\n" for i in range(60))
+    (tmp_path / "people.csv").write_text(f"who,w,a,b\n{rows}")
+    found = Studio(tmp_path / "none", kept=False)
+    context = browser.new_context(accept_downloads=True)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+
+    def solve():
+        page.goto(found.url)
+        page.set_input_files("#file", tmp_path / "people.csv")
+        for column, part in (("w", "reveal"), ("a", "protect"), ("b", "protect")):
+            page.check(ROLE.format(column, part))
+        page.wait_for_selector("#feasible")
+        page.click("#start")
+        page.wait_for_selector("#ledger")
+        done(page)
+        page.select_option("#id-column", "who")
+
+    solve()
+    book = str(tmp_path / "state" / "choral" / "studio.ledger")
+    assert book in page.text_content("#ledger")
+    codes = saved(page, "#get-codes", tmp_path).read_text()
+    assert "Save the release" in page.text_content("#download-note")
+    release = saved(page, "#get-release", tmp_path)
+    found.stop()
+    found.start()
+    solve()
+    page.click("#get-codes")
+    page.locator("#download-note").get_by_text("another release").wait_for()
+    assert book in page.text_content("#start-anew")
+    with page.expect_file_chooser() as choosing:
+        page.click("#open-earlier")
+    choosing.value.set_files(release)
+    page.wait_for_function("() => document.getElementById('job-words').textContent.includes('is open')")
+    page.wait_for_function("(name) => document.getElementById('view').textContent.includes(name)", arg=release.name)
+    page.select_option("#id-column", "who")
+    assert saved(page, "#get-codes", tmp_path).read_text() == codes
+    context.close()
+    found.stop()

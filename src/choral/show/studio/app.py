@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -24,11 +24,12 @@ from choral.show.studio.game import Game
 from choral.show.studio.jobs import BusyError, Jobs
 from choral.show.studio.question import Question
 from choral.show.studio.samples import SAMPLES
-from choral.show.studio.security import UPLOAD, Door, Guard, size_in_words
+from choral.show.studio.security import RELEASE, UPLOAD, Door, Guard, size_in_words
 from choral.show.studio.tables import Opened, with_source
-from choral.show.studio.workspace import Workspace
+from choral.show.studio.workspace import Workspace, shown
 from choral.version import __version__
 
+T = TypeVar("T")
 HERE = Path(__file__).parent
 DOWNLOADS = (result.RELEASE, handing.CARD, handing.REPORT, "codes.csv", "codes.parquet")
 
@@ -112,18 +113,18 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
             "curve": "curve" in jobs.latest and jobs.latest["curve"].to_json(),
             "results": [_listed(workspace.view(name)) for name in workspace.results()],
             "kept": None if workspace.keep is None else str(workspace.keep),
+            "ledger": str(workspace.book),
         }
 
-    @app.post(UPLOAD)
-    async def upload(request: Request, name: str) -> dict[str, Any]:
-        path = workspace.new_upload(name)
+    async def receive(request: Request, path: Path, use: Callable[[], T], nothing: str) -> T:
+        """Write what is uploaded to a file and use it; the file is removed if that fails."""
         try:
             with path.open("wb") as file:
                 async for part in request.stream():
                     await run_in_threadpool(file.write, part)
             if not path.stat().st_size:
-                raise ChoralError("The file is empty.", "A table needs a header and at least one row.")
-            opened = await run_in_threadpool(workspace.add, name, path, "upload")
+                raise ChoralError("The file is empty.", nothing)
+            return await run_in_threadpool(use)
         except OSError as error:
             path.unlink(missing_ok=True)
             raise ChoralError(
@@ -132,7 +133,19 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        return _table(opened)
+
+    @app.post(UPLOAD)
+    async def upload(request: Request, name: str) -> dict[str, Any]:
+        path = workspace.new_upload(name)
+        needed = "A table needs a header and at least one row."
+        return _table(await receive(request, path, lambda: workspace.add(name, path, "upload"), needed))
+
+    @app.post(RELEASE)
+    async def open_release(request: Request, name: str) -> dict[str, Any]:
+        path = workspace.new_file(".choral")
+        task = {"path": str(path), "folder": str(workspace.new_result()), "name": shown(name)}
+        needed = "Choose the file release.choral that was downloaded."
+        return (await receive(request, path, lambda: jobs.start("open", {}, task), needed)).to_json()
 
     @app.post("/api/example/{name}")
     def open_example(name: str) -> dict[str, Any]:
@@ -153,8 +166,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
         asked.question.arguments()
         folder = workspace.new_result()
         task = {"path": str(opened.path), "folder": str(folder), "question": asked.question.model_dump()}
-        shown = ("number", "name", "rows", "origin", "digest")
-        table = {fact: getattr(opened, fact) for fact in shown}
+        table = {fact: getattr(opened, fact) for fact in ("number", "name", "rows", "origin", "digest")}
         return jobs.start("fit", asked.model_dump(), {**task, "table": table}).to_json()
 
     @app.post("/api/curve")
@@ -175,7 +187,8 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
 
     @app.get("/api/results/{name}")
     def view(name: str) -> dict[str, Any]:
-        return workspace.view(name)
+        found = workspace.view(name)
+        return {**found, "ledger": str(workspace.ledger(found))}
 
     @app.get("/results/{name}/{picture}.svg")
     def picture(name: str, picture: str) -> Response:
@@ -242,7 +255,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
 
 def _table(opened: Opened) -> dict[str, Any]:
     """An opened table as the page sees it, with what to try first where it is invented."""
-    shown = SAMPLES.get(opened.name) if opened.origin == "example" else None
+    sample = SAMPLES.get(opened.name) if opened.origin == "example" else None
     return {
         "number": opened.number,
         "name": opened.name,
@@ -250,13 +263,13 @@ def _table(opened: Opened) -> dict[str, Any]:
         "rows": opened.rows,
         "digest": opened.digest,
         "columns": [{**asdict(column), "bins": column.bins} for column in opened.columns],
-        "try": None if shown is None else {"reveal": [shown.reveal], "protect": shown.protect, "use": shown.use},
+        "try": None if sample is None else {"reveal": [sample.reveal], "protect": sample.protect, "use": sample.use},
     }
 
 
 def _listed(view: dict[str, Any]) -> dict[str, Any]:
-    shown = ("name", "reveal", "protect", "information", "upper_bound", "table", "leakage", "private", "pictures")
-    return {name: view[name] for name in shown}
+    facts = ("name", "reveal", "protect", "information", "upper_bound", "table", "leakage", "private", "pictures")
+    return {name: view[name] for name in facts}
 
 
 def _link(name: str, path: Path) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from choral.errors import LedgerError
 from choral.release.card import card_of
 from choral.release.engine import disclose_table
 from choral.release.file import Release, load_release
@@ -21,6 +22,7 @@ CARD, REPORT = "card.json", "report.html"
 def write_card(folder: Path, ledger: Path) -> Path:
     """The public card of a result, entered in the ledger first."""
     release = _release(folder)
+    _make_room(ledger)
     with open_ledger(ledger) as book:
         book.record_card(release)
     return card_of(release).save(folder / CARD, force=True)
@@ -30,6 +32,7 @@ def write_codes(folder: Path, opened: Opened, ledger: Path, ending: str, id: str
     """One code for each row of the table that the result was made for."""
     release = _release(folder)
     target = folder / f"codes{ending}"
+    _make_room(ledger)
     disclose_table(release, opened.path, target, ledger, id, force=True)
     return target
 
@@ -46,12 +49,22 @@ def write_report(folder: Path) -> Path:
 
 
 def start_ledger_anew(ledger: Path) -> None:
-    """Put the ledger aside, for a curator who says that nothing of it was given away."""
+    """Put the ledger aside, for a curator who says that nothing at all that it records was given to anybody."""
     number = 1
     while (aside := ledger.with_name(f"{ledger.name}.{number}")).exists():
         number += 1
     if ledger.exists():
         ledger.rename(aside)
+
+
+def _make_room(ledger: Path) -> None:
+    """The folder of the ledger, for its owner's eyes."""
+    try:
+        ledger.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerError(
+            f"There is no place for the ledger {ledger}: {error.strerror}.", "Name one: choral studio --ledger PATH."
+        ) from None
 
 
 def _release(folder: Path) -> Release:

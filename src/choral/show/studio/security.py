@@ -31,9 +31,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-UPLOAD = "/api/upload"
+UPLOAD, RELEASE = "/api/upload", "/api/release"
 SMALL = 1 << 20
-"""Bytes of any request but an upload."""
+"""Bytes of any request but an upload of a table or of a release."""
 TOKEN_BYTES = 32
 
 
@@ -127,7 +127,7 @@ class Guard:
         return found is not None and _same([found.value], self.door.token)
 
     def _most(self, scope: Scope) -> int:
-        return self.door.upload_bytes if scope["path"] == UPLOAD else SMALL
+        return self.door.upload_bytes if scope["path"] in (UPLOAD, RELEASE) else SMALL
 
     def _too_large(self, scope: Scope) -> tuple[str, str]:
         most = self._most(scope)

@@ -16,15 +16,22 @@ LOOPBACK = "127.0.0.1"
 
 
 def serve(
-    port: int, folder: Path | None, keep: Path | None, upload_bytes: int, ready: Callable[[Door, Path], None]
+    port: int,
+    folder: Path | None,
+    keep: Path | None,
+    upload_bytes: int,
+    ready: Callable[[Door, Path, Path], None],
+    ledger: Path | None = None,
 ) -> None:
     """Serve until interrupted or told to end; port 0 takes a free one.
 
-    When connections are accepted `ready` is called with the door and with a private page that leads there: a browser is
-    given that page, since the arguments of programs, and so the token, are seen by everyone on the machine.
+    When connections are accepted `ready` is called with the door, with a private page that leads there (a browser is
+    given that page, since the arguments of programs, and so the token, are seen by everyone on the machine) and with
+    the ledger. A `ledger` that is named and cannot be used is refused before that.
     """
     import uvicorn
 
+    from choral.release.ledger import open_ledger
     from choral.show.studio.app import create_app
     from choral.show.studio.workspace import Workspace, session_folder
 
@@ -32,15 +39,21 @@ def serve(
         raise ChoralError(f"{folder} is no folder.", "Name a folder with tables: --folder DIR.")
     if keep is not None and keep.exists() and not keep.is_dir():
         raise ChoralError(f"{keep} is no folder.", "Name a folder for finished results: --keep DIR.")
+    if ledger is not None and not ledger.parent.is_dir():
+        raise ChoralError(f"{ledger.parent} is no folder.", "Name a file in a folder that is there: --ledger PATH.")
     with _listening(port) as listening, session_folder() as session:
         door = Door.new(listening.getsockname()[1], upload_bytes)
-        app = create_app(door, Workspace(session, folder, keep))
+        workspace = Workspace(session, folder, keep, ledger)
+        if workspace.book.exists():  # one that cannot be read is refused now, not when something is to be handed out
+            with open_ledger(workspace.book):
+                pass
+        app = create_app(door, workspace)
         config = uvicorn.Config(
             app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=2
         )
         for ending in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(ending, signal.default_int_handler)
-        ready(door, _leading_page(session, door))
+        ready(door, _leading_page(session, door), workspace.book)
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
 

@@ -17,12 +17,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
-from choral.errors import ChoralError
+from choral.errors import ChoralError, ReleaseFileError
+from choral.release.file import load_release
 from choral.release.fit import fit, pose_table
 from choral.release.table import open_table
 from choral.show.progress import Moment, Recorder
 from choral.show.studio import curve, result
 from choral.show.studio.question import Question
+from choral.show.studio.tables import named
 
 GONE = 3
 """Exit status when the studio is gone."""
@@ -41,7 +43,7 @@ def main() -> None:
     threading.Thread(target=_watch, daemon=True).start()
     say = Answers(answers)
     try:
-        {"fit": _fit, "curve": _curve}[job["kind"]](job, say)
+        {"fit": _fit, "curve": _curve, "open": _open}[job["kind"]](job, say)
     except ChoralError as error:
         say(error=error.what, remedy=error.remedy)
     except MemoryError:
@@ -80,6 +82,27 @@ def _fit(job: dict[str, Any], say: Answers) -> None:
     result.save_result(release, result.view_of(release, job["question"], job["table"]), folder)
     say(stage="drawing", result=folder.name)
     result.draw_pictures(found, say.recorder.moments, folder, lambda name, finding: say(picture=name, finding=finding))
+    say(done=True)
+
+
+def _open(job: dict[str, Any], say: Answers) -> None:
+    """A release of before as a result: only it gives the codes again that were drawn from it."""
+    say(stage="verifying")
+    path, folder = Path(job["path"]), Path(job["folder"])
+    try:
+        release = load_release(path)
+        if release.key is None:
+            raise ReleaseFileError(
+                "The key of this release lives in a file of its own.", "Use choral disclose with --key FILE."
+            )
+    except ChoralError as error:
+        raise named(error, path, job["name"]) from None
+    recipe = release.recipe
+    table = {"number": 0, "name": job["name"], "rows": recipe.table_rows, "origin": "release"}
+    view = result.view_of(release, {}, {**table, "digest": recipe.table_digest})
+    result.save_result(release, view, folder)
+    say(stage="drawing", result=folder.name)
+    result.draw_pictures(release.disclosure, [], folder, lambda name, finding: say(picture=name, finding=finding))
     say(done=True)
 
 

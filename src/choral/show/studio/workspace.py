@@ -2,6 +2,8 @@
 
 Uploads and examples live in the session's folder. Finished results live in the folder that `--keep` names, or else in the
 session's. A session that was killed leaves its folder behind; the next one removes it, since nobody holds its lock.
+
+What was handed out is remembered longer than any of these: in one ledger for the user, unless another one is named.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from choral.errors import ChoralError, ColumnError, LawError
+from choral.release.ledger import NAME
 from choral.release.table import READERS
 from choral.show.studio import result
 from choral.show.studio.samples import sample
@@ -55,13 +58,29 @@ def _held(folder: Path) -> bool:
     return False
 
 
-class Workspace:
-    """Tables that were opened and results that are finished."""
+def usual_ledger(keep: Path | None = None) -> Path:
+    """The ledger of whoever named none: one for all studios of a user, so that none of them forgets what another told.
 
-    def __init__(self, session: Path, folder: Path | None = None, keep: Path | None = None) -> None:
+    It is in the user's folder for state (`$XDG_STATE_HOME`, else ~/.local/state). A folder of kept results that has a
+    ledger goes on with that one: it knows what was told of them.
+    """
+    if keep is not None and (keep / NAME).exists():
+        return keep / NAME
+    state = os.environ.get("XDG_STATE_HOME", "")
+    place = Path(state) if os.path.isabs(state) else Path.home() / ".local" / "state"
+    return place / "choral" / "studio.ledger"
+
+
+class Workspace:
+    """Tables that were opened, results that are finished, and the ledger of what was handed out."""
+
+    def __init__(
+        self, session: Path, folder: Path | None = None, keep: Path | None = None, ledger: Path | None = None
+    ) -> None:
         self.session = session
         self.folder = None if folder is None else folder.resolve()
         self.keep = keep
+        self.book = usual_ledger(keep) if ledger is None else ledger
         self.place = session / "results" if keep is None else keep
         self.tables: dict[int, Opened] = {}
         for path in (self.place, session / "uploads", session / "examples"):
@@ -75,9 +94,13 @@ class Workspace:
         ending = Path(name).suffix.lower()
         if ending not in READERS:
             raise LawError(
-                f"'{_shown(name)}' is not a .csv, .parquet, .jsonl, .ndjson or .json file.",
+                f"'{shown(name)}' is not a .csv, .parquet, .jsonl, .ndjson or .json file.",
                 "Save the table as one of these.",
             )
+        return self.new_file(ending)
+
+    def new_file(self, ending: str) -> Path:
+        """A new private file for what is uploaded."""
         handle, path = tempfile.mkstemp(suffix=ending, dir=self.session / "uploads")
         os.close(handle)
         return Path(path)
@@ -85,7 +108,7 @@ class Workspace:
     def add(self, name: str, path: Path, origin: str) -> Opened:
         """Look at a table and remember it."""
         number = len(self.tables) + 1
-        self.tables[number] = opened = open_facts(number, _shown(name), path, origin)
+        self.tables[number] = opened = open_facts(number, shown(name), path, origin)
         return opened
 
     def add_example(self, name: str) -> Opened:
@@ -98,9 +121,9 @@ class Workspace:
             raise ChoralError("No folder was allowed.", "Upload the table, or start: choral studio --folder DIR.")
         path = Path(os.path.realpath(self.folder / name.replace("\0", "")))
         if "::" in name or "\0" in name or not path.is_relative_to(self.folder):
-            raise ChoralError(f"'{_shown(name)}' is not in the allowed folder.", "Choose a file from the list.")
+            raise ChoralError(f"'{shown(name)}' is not in the allowed folder.", "Choose a file from the list.")
         if path.suffix.lower() not in READERS:
-            raise ChoralError(f"'{_shown(name)}' is no table.", f"Choose one of {', '.join(READERS)}.")
+            raise ChoralError(f"'{shown(name)}' is no table.", f"Choose one of {', '.join(READERS)}.")
         return self.add(name, path, "folder")
 
     def files(self) -> list[str]:
@@ -137,9 +160,9 @@ class Workspace:
         raise ChoralError("The table of this result is not open.", "Open that very table again, and then ask again.")
 
     def ledger(self, view: dict[str, Any]) -> Path:
-        """What was made public of tables, beside the results; invented tables have ledgers of their own."""
+        """Where it is recorded what was handed out of a result. Invented people are nobody: theirs is beside the results."""
         table = view["table"]
-        return self.place / (f"example-{table['name']}.ledger" if table["origin"] == "example" else "choral.ledger")
+        return self.place / f"example-{table['name']}.ledger" if table["origin"] == "example" else self.book
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -156,7 +179,7 @@ class Workspace:
     def result(self, name: str) -> Path:
         """The folder of a finished result."""
         if name not in self.results():
-            raise ColumnError(f"There is no result '{_shown(name)}'.", "Choose one that is listed.")
+            raise ColumnError(f"There is no result '{shown(name)}'.", "Choose one that is listed.")
         return self.place / name
 
     def view(self, name: str) -> dict[str, Any]:
@@ -173,7 +196,7 @@ class Workspace:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
     """A name that came from outside, for messages."""
     plain = "".join(c if c.isprintable() else "?" for c in name)
     return plain if len(plain) <= 80 else f"{plain[:79]}…"

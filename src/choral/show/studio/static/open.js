@@ -32,7 +32,12 @@ export function prepareOpening() {
   for (const button of document.querySelectorAll("[data-example]")) {
     button.addEventListener("click", () => opening(() => post(`/api/example/${button.dataset.example}`)));
   }
-  at("file").addEventListener("change", (event) => {
+  chosenFile("file", (file) => opening(() => post(`/api/upload?name=${encodeURIComponent(file.name)}`, file)));
+  chosenFile("release-file", openRelease);
+}
+
+function chosenFile(id, use) {
+  at(id).addEventListener("change", (event) => {
     const [file] = event.target.files;
     if (!file) return;
     if (file.size > Number(document.body.dataset.limit)) {
@@ -41,10 +46,21 @@ export function prepareOpening() {
         remedy: "Start the studio with a larger --upload-limit, or put the file into a folder and start with --folder DIR.",
       });
     } else {
-      opening(() => post(`/api/upload?name=${encodeURIComponent(file.name)}`, file));
+      use(file);
     }
     event.target.value = "";
   });
+}
+
+async function openRelease(file) {
+  calm();
+  studio.following = true;
+  try {
+    await post(`/api/release?name=${encodeURIComponent(file.name)}`, file);
+  } catch (error) {
+    warn(error);
+  }
+  await refresh();
 }
 
 export function showTables({ files, tables }) {

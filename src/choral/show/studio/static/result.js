@@ -85,6 +85,11 @@ function showPictures(view) {
   place.replaceChildren(...drawn);
 }
 
+const refused = (view, anew) => h("p", { class: "buttons" },
+  h("button", { type: "button", id: "open-earlier", onclick: () => at("release-file").click() }, "Open the release of before"),
+  h("button", { type: "button", id: "start-anew", onclick: anew },
+    `Nothing that ${view.ledger} records was ever given to anybody: put it aside and start another`));
+
 function downloads(view) {
   const note = h("div", { id: "download-note", "aria-live": "polite" });
   const id = h("select", { id: "id-column" });
@@ -98,13 +103,13 @@ function downloads(view) {
     try {
       const wanted = { ...body(), nothing_was_given_away: sure };
       const { href, name } = await post(`/api/results/${view.name}/${what}`, what === "report" ? undefined : wanted);
-      note.replaceChildren(h("a", { href, download: "" }, `Save ${name}`));
+      note.replaceChildren(h("a", { href, download: "" }, `Save ${name}`), what === "codes" && !studio.state.kept
+        ? h("p", {}, "Save the release too: only it gives these records the same codes again, and another one is refused.") : "");
       note.firstChild.click();
       note.firstChild.focus();
     } catch (error) {
       note.replaceChildren(h("p", { class: "good" }, error.what), h("p", {}, error.remedy),
-        error.status === 409 ? h("button", { type: "button", onclick: make(what, body, true) },
-          "Nothing of it was given to anybody: start the ledger anew") : "");
+        error.status === 409 ? refused(view, make(what, body, true)) : "");
     }
   };
   const none = () => ({});
@@ -119,5 +124,8 @@ function downloads(view) {
         h("label", { for: "id-column" }, "identified by "), id, h("label", { for: "ending" }, "as "), kind),
       h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
         h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))),
+    h("p", { class: "quiet", id: "ledger" }, view.table.origin === "example"
+      ? "The people of this table are invented: what is handed out is recorded beside the results alone."
+      : `Cards and codes that are handed out are recorded in ${view.ledger}, which refuses what would tell about a record twice.`),
     note);
 }

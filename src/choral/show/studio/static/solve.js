@@ -44,7 +44,7 @@ export function showJob(job) {
     fill("progress");
     return;
   }
-  const what = job.kind === "curve" ? "The curve" : "The search";
+  const what = { curve: "The curve", open: "The release", fit: "The search" }[job.kind];
   const time = `${job.seconds.toFixed(1)} s`;
   if (job.status === "failed") {
     fill("progress", h("p", { class: "good" }, job.error), h("p", {}, job.remedy));
@@ -54,7 +54,7 @@ export function showJob(job) {
   const words = {
     running: `${STAGES[job.stage]} … ${time}`,
     cancelled: `${what} was cancelled after ${time}. Nothing of it was kept.`,
-    done: `${what} is finished, after ${time}.`,
+    done: `${what} ${job.kind === "open" ? "was verified and is open" : "is finished"}, after ${time}.`,
   }[job.status];
   const children = [h("p", { id: "job-words" }, words)];
   if (job.last && job.status !== "cancelled") children.push(...interval(job));
