@@ -2,10 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-browser test-spark check docs bench clean
+.PHONY: run quick test test-browser test-spark check docs house bench clean
 
 run: .venv/ready
 	$(BIN)/choral demo
+
+# Every room in a minute and a half: all tests that take less than a second, without the browser and Spark.
+quick: .venv/ready
+	$(BIN)/python -m pytest -n auto -m "not slow and not spark" --ignore=tests/browser
 
 test: check
 	-scripts/browser
@@ -28,6 +32,10 @@ check: .venv/ready
 
 docs: .venv/ready
 	PYTHONPATH=scripts $(BIN)/python -m docsite build/site
+
+# docs/architecture.md: the picture, the ways and the numbers, from the imports and the calls.
+house: .venv/ready
+	PYTHONPATH=scripts $(BIN)/python -m house
 
 bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py

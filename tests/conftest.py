@@ -1,10 +1,19 @@
-"""Property tests draw the same examples every time; `CHORAL_EXPLORE=1 make test` draws new ones."""
+"""Property tests draw the same examples every time; `CHORAL_EXPLORE=1 make test` draws new ones.
+
+`slow.txt` lists the tests that `make quick` leaves out, with the seconds of processor time that they took; a test is in
+it from a second on. `CHORAL_SECONDS=file make test` appends what every test takes to a file; `scripts/slow file` makes the
+list of it. Processor time, of a test and of the processes that it waits for, so that a busy machine gives the same list.
+"""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+SLOW = {line.split(maxsplit=1)[1] for line in Path(__file__).with_name("slow.txt").read_text().splitlines()}
 
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None, print_blob=True)
@@ -14,3 +23,17 @@ settings.load_profile("explore" if os.environ.get("CHORAL_EXPLORE") else "same")
 def pytest_collection_modifyitems(items):
     """The pages first: one of them recomputes the paper, and no worker should be left alone with that at the end."""
     items.sort(key=lambda item: not item.nodeid.startswith("tests/test_docs.py"))
+    for item in items:
+        if item.nodeid in SLOW:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Note what the test took, its fixtures with it, where that is asked for."""
+    before = sum(os.times()[:4])
+    result = yield
+    if notes := os.environ.get("CHORAL_SECONDS"):
+        with open(notes, "a") as file:
+            file.write(f"{sum(os.times()[:4]) - before:.2f} {item.nodeid}\n")
+    return result

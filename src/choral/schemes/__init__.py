@@ -14,6 +14,9 @@ other in groups, independent of other groups, are declared as one sample each, w
 protected. **What they are not:** whoever knows one sample (k+1 of them for a coalition rotation) may learn the others, and
 when the declared law is off, or the samples are dependent, the secrets can be found: `attack_misfit`.
 `leaking_windows_example` is a scheme of the paper that leaks; `random_subsets` is one that tells nothing in the limit.
+
+Comes in: a declared law of a sample, and samples. Goes out: codes, what they tell, and the law of both.
+Imports: disclosure and what it stands on.
 """
 
 from __future__ import annotations

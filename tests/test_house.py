@@ -1,0 +1,60 @@
+"""The house: the page about it says what the imports say, and the tests are tests."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from house import PAGE, SOURCES, floors, imports, picture, rooms_table
+
+TESTS = Path(__file__).parent
+
+
+@pytest.mark.parametrize("part", [picture, rooms_table])
+def test_the_page_shows_the_house_as_it_is(part):
+    assert part(imports()) in PAGE.read_text(encoding="utf-8"), "make house draws it again"
+
+
+def test_every_folder_is_a_room_that_says_what_it_is_for():
+    rooms = {room for floor in floors(imports()) for room in floor}
+    folders = [path.parent for path in (SOURCES / "choral").glob("*/__init__.py")]
+    assert {path.name for path in folders} <= {room.partition("/")[0] for room in rooms}
+    for folder in folders:
+        says = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+        assert [word for word in ("Comes in:", "Goes out:", "Imports:") if word not in says] == [], folder.name
+
+
+def test_a_circle_of_rooms_is_refused():
+    with pytest.raises(ValueError, match="circle"):
+        floors({"a": {"b"}, "b": {"a"}, "c": set()})
+
+
+def returns(node):
+    """Where a function itself returns, and not a function inside it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.Lambda):
+            yield from ([child.lineno] if isinstance(child, ast.Return) else returns(child))
+
+
+def test_no_property_test_ends_early():
+    """What an example must be is said with `assume`: then a test that finds none such fails, and does not pass empty."""
+    early = [
+        f"{path.name}:{line}"
+        for path in TESTS.rglob("test_*.py")
+        for test in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(test, ast.FunctionDef) and any("given" in ast.unparse(by) for by in test.decorator_list)
+        for line in returns(test)
+    ]
+    assert early == []
+
+
+def test_every_slow_test_is_there():
+    """`slow.txt` names tests that exist, so that a new name is not taken for a quick test."""
+    gone = []
+    for line in (TESTS / "slow.txt").read_text(encoding="utf-8").splitlines():
+        file, _, name = line.split(maxsplit=1)[1].partition("::")
+        path = TESTS.parent / file
+        if not path.is_file() or (file.startswith("tests/") and f"def {name.split('[')[0]}(" not in path.read_text()):
+            gone.append(line)
+    assert gone == []
