@@ -7,11 +7,11 @@ from fractions import Fraction as F
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from joined import verifier
 from laws import full_joints, joints
 
 import choral as ch
 from choral.errors import TooLargeError
-from choral.exact import verifier
 from choral.problem.form import form_of, incidence
 from choral.problem.pose import pose
 from choral.solvers import enumeration, reference

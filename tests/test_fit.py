@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
+from joined import verifier
 from tables import leaks, tables
 
 from choral.describe.joint import Joint
@@ -27,7 +28,6 @@ from choral.errors import (
     ReleaseFileError,
     TooLargeError,
 )
-from choral.exact import verifier
 from choral.release.bins import edges_of, read_bins
 from choral.release.file import load_release
 from choral.release.fit import fit, pose_table

@@ -12,10 +12,11 @@ from fractions import Fraction as F
 from functools import cache
 
 import pytest
+from joined import verifier
 
 import choral as ch
 from choral.describe.markov import MarkovChain
-from choral.exact import certificate, verifier
+from choral.exact import certificate
 from choral.problem.pose import pose_self
 from choral.solvers.exchangeable_bits import ExchangeableBits
 from choral.solvers.rare_bits import _collections, _listed, rare_bound, rare_orbits, solve_rare

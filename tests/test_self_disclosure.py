@@ -9,11 +9,12 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
+from joined import verifier
 
 import choral as ch
 from choral.describe.markov import MarkovChain, stationary
 from choral.errors import LawError, ProblemError, TooLargeError, VerificationError
-from choral.exact import certificate, verifier
+from choral.exact import certificate
 from choral.problem.form import form_of
 from choral.problem.pose import pose_self
 from choral.solvers.cube_bases import Cube, all_bases, different_bases, weights_of

@@ -16,7 +16,6 @@ from scipy.sparse import csc_array, eye_array, kron, vstack
 
 import choral as ch
 from choral.disclosure import reduced_problem
-from choral.exact.verifier import ClaimFailed, check_cover
 from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.solvers.enumeration import most_extreme_points
@@ -31,6 +30,8 @@ from choral.solvers.sandwich_binary import (
 )
 from choral.solvers.sandwich_simplex import conditional_entropy, entropy, sandwich_simplex
 from choral.solvers.thinning import thinned
+from choral.verifier.claims import ClaimFailed
+from choral.verifier.proof_lines import check_cover
 
 SLACK = 1e-12
 

@@ -10,20 +10,21 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
 from itertools import product
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from join_verifier import FOLDER, join
 from laws import full_joints
 
 import choral as ch
 from choral.errors import VerificationError
-from choral.exact import verifier
 from choral.exact.certificate import check, document_to_text, sealed
 from choral.release.file import CARD_FORMAT
+from choral.verifier import JOINED, command, intervals, reading
+from choral.verifier.claims import ClaimFailed
 
-VERIFIER = Path(verifier.__file__)
+VERIFIER = JOINED
 
 
 def forged(document, change):
@@ -57,6 +58,32 @@ def test_it_imports_the_standard_library_alone(tmp_path, release):
     assert "VERIFIED" in done.stdout
     assert "protects     pressure, glucose, smoker" in done.stdout
     assert "reveals      diagnosis" in done.stdout
+
+
+def test_the_one_file_is_joined_from_the_parts_as_they_are():
+    assert VERIFIER.read_text(encoding="utf-8") == join(), "run python scripts/join_verifier.py"
+
+
+def test_joining_refuses_what_would_change_the_meaning_of_a_part(tmp_path):
+    for part in FOLDER.glob("*.py"):
+        (tmp_path / part.name).write_text(part.read_text(encoding="utf-8"), encoding="utf-8")
+    assert join(tmp_path) == join()
+    plain = (tmp_path / "core.py").read_text(encoding="utf-8")
+    for added, reason in {
+        "\n\ndef need(x):\n    return x\n": "need is defined in core and in claims",
+        "\nimport numpy\n": "numpy",
+        "\nfrom numpy import array\n": "numpy",
+        "\nfrom choral.errors import ChoralError\n": "choral.errors",
+        "\nfrom choral.verifier.information import leakage\n": "before",
+        "\nfrom fractions import Fraction as F\n": "renames",
+    }.items():
+        (tmp_path / "core.py").write_text(plain + added, encoding="utf-8")
+        with pytest.raises(ValueError, match=reason):
+            join(tmp_path)
+    (tmp_path / "core.py").write_text(plain, encoding="utf-8")
+    (tmp_path / "more.py").write_text('"""More."""\n', encoding="utf-8")
+    with pytest.raises(ValueError, match="more"):
+        join(tmp_path)
 
 
 @settings(deadline=None, max_examples=12)
@@ -147,8 +174,8 @@ def test_a_group_added_that_does_not_hold_is_found(release):
 def test_a_group_removed_leaves_a_weaker_claim_that_is_printed(release):
     said = []
     other = forged(release, lambda doc: doc["protect"].pop())
-    with pytest.raises(verifier.ClaimFailed, match="upper bound"):  # the proof of optimality no longer fits
-        verifier.verify(document_to_text(other), said.append)
+    with pytest.raises(ClaimFailed, match="upper bound"):  # the proof of optimality no longer fits
+        command.verify(document_to_text(other), said.append)
     assert any(line.startswith("protects     pressure, glucose ") for line in said)
 
 
@@ -188,9 +215,9 @@ def test_a_group_removed_leaves_a_weaker_claim_that_is_printed(release):
         ("upper bound", lambda d: d.update(bound={"kind": "group", "group": 17})),
     ],
 )
-@pytest.mark.parametrize("long", [verifier.LONG, 2])
+@pytest.mark.parametrize("long", [reading.LONG, 2])
 def test_forgeries_are_named(release, claim, change, long, monkeypatch):
-    monkeypatch.setattr(verifier, "LONG", long)
+    monkeypatch.setattr(reading, "LONG", long)
     assert rejected(release, change) == claim
 
 
@@ -199,17 +226,17 @@ def test_lists_that_are_not_kept_change_nothing(law, monkeypatch):
     target = "diagnosis" if "diagnosis" in law.names else "W"
     plain = ch.disclose(law, target)
     found = plain.verify()
-    monkeypatch.setattr(verifier, "LONG", 2)
-    monkeypatch.setattr(verifier, "BLOCK", 3)
+    monkeypatch.setattr(reading, "LONG", 2)
+    monkeypatch.setattr(reading, "BLOCK", 3)
     d = ch.disclose(law, target)
     kept = [d.document["law"]["cells"], d.document["channel"]["states"], d.document["channel"]["rows"]]
-    assert all(isinstance(listed, verifier.Lazy) for listed in kept)
+    assert all(isinstance(listed, reading.Lazy) for listed in kept)
     assert d.document["digest"] == plain.document["digest"]
     assert document_to_text(d.document) == document_to_text(plain.document)
     assert json.loads(document_to_text(d.document)) == json.loads(json.dumps(plain.document))
     assert d.verify() == found
-    read = verifier.read(document_to_text(plain.document))
-    assert isinstance(read["channel"]["rows"], verifier.Lazy)
+    read = reading.read(document_to_text(plain.document))
+    assert isinstance(read["channel"]["rows"], reading.Lazy)
     assert list(read["channel"]["rows"]) == plain.document["channel"]["rows"]
     assert d.channel_of(d.states[0]) == plain.channel_of(d.states[0])
     with pytest.raises(IndexError):
@@ -218,7 +245,7 @@ def test_lists_that_are_not_kept_change_nothing(law, monkeypatch):
 
 def as_plain(value):
     """A JSON value with all its lists kept."""
-    if verifier.is_list(value):
+    if reading.is_list(value):
         return [as_plain(item) for item in value]
     return {key: as_plain(item) for key, item in value.items()} if isinstance(value, dict) else value
 
@@ -237,17 +264,17 @@ def test_reading_agrees_with_the_json_module_on_damaged_text(data, long):
         )
         text = text[:i] + new + text[i + data.draw(st.integers(0, 2)) :]
     try:
-        expected = json.loads(text, object_pairs_hook=verifier.no_twins)
-    except (ValueError, verifier.ClaimFailed):
+        expected = json.loads(text, object_pairs_hook=reading.no_twins)
+    except (ValueError, ClaimFailed):
         expected = None
-    before, verifier.LONG = verifier.LONG, long
+    before, reading.LONG = reading.LONG, long
     try:
-        found, end = verifier.read_value(text, 0)
+        found, end = reading.read_value(text, 0)
         found = as_plain(found) if not text[end:].strip(" \t\n\r") else None
-    except (ValueError, verifier.ClaimFailed):
+    except (ValueError, ClaimFailed):
         found = None
     finally:
-        verifier.LONG = before
+        reading.LONG = before
     assert found == expected
 
 
@@ -274,14 +301,14 @@ def test_what_is_not_a_release_is_a_sentence_not_a_traceback(tmp_path):
 
 
 def test_a_card_is_named_with_what_to_give_instead():
-    with pytest.raises(verifier.ClaimFailed, match="public card; give the release file"):
-        verifier.verify(json.dumps({"format": CARD_FORMAT, "version": 1}))
+    with pytest.raises(ClaimFailed, match="public card; give the release file"):
+        command.verify(json.dumps({"format": CARD_FORMAT, "version": 1}))
 
 
 def test_a_doubled_key_cannot_hide_a_second_document(release):
     text = document_to_text(release).replace('"reveal":', '"reveal": ["smoker"],\n"reveal":', 1)
-    with pytest.raises(verifier.ClaimFailed, match="twice"):
-        verifier.verify(text)
+    with pytest.raises(ClaimFailed, match="twice"):
+        command.verify(text)
 
 
 def test_json_for_programs(tmp_path, release):
@@ -299,11 +326,11 @@ def test_intervals_contain_what_they_should():
     # log2(3) to 50 digits, known from elsewhere; H(1/3) = log2(3) - 2/3.
     with localcontext(prec=70):
         log3, unit = Decimal("1.58496250072115618145373894394781650875981440769248"), Decimal("1e-50")
-        low, high = verifier.log2(verifier.interval(3))
+        low, high = intervals.log2(intervals.interval(3))
         assert log3 <= high
         assert low <= log3 + unit
         assert 0 < high - low < unit
-        low, high = verifier.entropy(map(verifier.interval, ch.bsc("1/3")[0]))
+        low, high = intervals.entropy(map(intervals.interval, ch.bsc("1/3")[0]))
         h_third = log3 - Decimal(2) / 3
         assert h_third <= high
         assert low <= h_third + unit
@@ -421,9 +448,9 @@ def test_a_release_on_a_compact_law_is_loaded_only_as_it_was_posed(tmp_path):
         ("law", lambda d: d["law"].update(cells=[0, 0, 0])),
     ],
 )
-@pytest.mark.parametrize("long", [verifier.LONG, 2])
+@pytest.mark.parametrize("long", [reading.LONG, 2])
 def test_forged_compact_laws_are_named_quickly(claim, change, long, monkeypatch):
-    monkeypatch.setattr(verifier, "LONG", long)
+    monkeypatch.setattr(reading, "LONG", long)
     d = ch.disclose(ch.Exchangeable([F(1, 2)] * 2, ch.bsc(F(1, 10)), 4))
     assert rejected(d.document, change) == claim
 

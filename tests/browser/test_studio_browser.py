@@ -16,9 +16,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from joined import verifier
 
 import choral as ch
-from choral.exact import verifier
 from choral.release.fit import fit
 from choral.show.studio.samples import SAMPLES
 

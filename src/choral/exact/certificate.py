@@ -17,7 +17,6 @@ from choral.describe.channels import Channel
 from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.joint import Joint
 from choral.errors import ReleaseFileError, VerificationError
-from choral.exact import verifier
 from choral.problem.budget import Budget
 from choral.problem.form import further_rows
 from choral.problem.kernel import Problem
@@ -32,6 +31,8 @@ from choral.problem.solution import (
     Solution,
     VertexBound,
 )
+from choral.verifier import command, reading
+from choral.verifier.claims import ClaimFailed
 
 Law: TypeAlias = "Joint | Exchangeable | Sensors"
 T = TypeVar("T")
@@ -84,7 +85,7 @@ def release_document(
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     """The document with the digest over everything else."""
     rest = {key: value for key, value in document.items() if key != "digest"}
-    return {**rest, "digest": verifier.digest_of(rest)}
+    return {**rest, "digest": reading.digest_of(rest)}
 
 
 def check(document: Mapping[str, Any], say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
@@ -93,8 +94,8 @@ def check(document: Mapping[str, Any], say: Callable[[str], None] = lambda line:
     `say` gets what the verifier prints, line by line.
     """
     try:
-        found: dict[str, Any] = verifier.verify(document_to_text(document), say=say)
-    except verifier.ClaimFailed as failed:
+        found: dict[str, Any] = command.verify(document_to_text(document), say=say)
+    except ClaimFailed as failed:
         raise VerificationError(failed.claim, failed.reason) from None
     return found
 
@@ -102,8 +103,8 @@ def check(document: Mapping[str, Any], say: Callable[[str], None] = lambda line:
 def check_privacy(document: Mapping[str, Any]) -> None:
     """Have the verifier check the channel and its privacy alone; raises `VerificationError` if that fails."""
     try:
-        verifier.check_privacy(dict(document))
-    except verifier.ClaimFailed as failed:
+        command.check_privacy(dict(document))
+    except ClaimFailed as failed:
         raise VerificationError(failed.claim, failed.reason) from None
 
 
@@ -116,7 +117,7 @@ def _pieces(document: Mapping[str, Any]) -> Iterator[str]:
     lead = "{\n"
     for key, value in document.items():
         yield f"{lead}{json.dumps(key)}: "
-        yield from verifier.pieces(value)
+        yield from reading.pieces(value)
         lead = ",\n"
     yield "\n}\n"
 
@@ -124,8 +125,8 @@ def _pieces(document: Mapping[str, Any]) -> Iterator[str]:
 def text_to_document(text: str, place: str) -> dict[str, Any]:
     """The document in the text of a release file, if it is whole; raises `ReleaseFileError` otherwise."""
     try:
-        return dict(verifier.read(text))
-    except verifier.ClaimFailed as failed:
+        return dict(reading.read(text))
+    except ClaimFailed as failed:
         raise ReleaseFileError(
             f"{place} cannot be read as a release: {failed.claim}: {failed.reason}.",
             "Get the file again from whoever made it, or upgrade choral if the version is newer.",
@@ -297,8 +298,8 @@ def _law(law: Law, problem: Problem) -> dict[str, Any]:
 
 def _listed(items: Sequence[T], written: Callable[[T], list[Any]]) -> Any:
     """The items as they are written: a list, or where that would be long, one that is made as it is read."""
-    if len(items) > verifier.LONG:
-        return verifier.Lazy(len(items), lambda i: written(items[i]))
+    if len(items) > reading.LONG:
+        return reading.Lazy(len(items), lambda i: written(items[i]))
     return [written(item) for item in items]
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from choral.describe import examples
 from choral.disclosure import Disclosure, disclose
-from choral.exact import certificate, verifier
+from choral.exact import certificate
 
 LIMITS = (
     "It is about one protected column at a time (say order=2 for pairs), under this law; it says nothing to someone "
@@ -25,7 +25,7 @@ def run(output: Path | None, force: bool, as_json: bool) -> None:
     result = disclose(law, reveal="diagnosis")
     saved = result.save(output, force=force) if output is not None else None
     lines: list[str] = []
-    found = verifier.verify(certificate.document_to_text(result.document), say=lines.append)
+    found = certificate.check(result.document, lines.append)
     if as_json:
         summary = {**found, "saved": str(saved) if saved else None}
         summary |= {"information": result.information, "upper_bound": result.upper_bound, "gap": result.gap}

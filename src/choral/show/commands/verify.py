@@ -18,16 +18,16 @@ FITS = (
 
 def verified(release: Path, as_json: bool) -> int:
     """Print what is claimed and what holds; the exit status is 0 only if all does."""
-    from choral.exact import verifier
+    from choral.verifier import command
 
     if not as_json:
-        status = int(verifier.main([str(release)]))
+        status = int(command.main([str(release)]))
         reason = _reason_against_recipe(release) if status == 0 else None
         if reason is not None:
             typer.echo(f"holds        {FITS}" if reason == "" else f"FAILED       recipe: {reason}")
         return 1 if reason else status
     with redirect_stdout(StringIO()) as said:
-        status = int(verifier.main([str(release), "--json"]))
+        status = int(command.main([str(release), "--json"]))
     reason = _reason_against_recipe(release) if status == 0 else None
     if reason:
         print_json({"verified": False, "claim": "recipe", "reason": reason})

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
 from choral.describe.display import Cell
-from choral.exact import verifier
 from choral.show.report.markup import Html, Part, count, element, facts, fold, paragraph
 from choral.show.report.subject import Subject
+from choral.verifier import JOINED
 from choral.version import __version__
 
 
@@ -25,7 +24,7 @@ def check(subject: Subject) -> Html:
                 ("Its certificate alone: law, channel, proof", _code(subject.disclosure.digest)),
             ]
         ),
-        ("The verifier that ran", _code(hashlib.sha256(Path(verifier.__file__).read_bytes()).hexdigest())),
+        ("The verifier that ran", _code(hashlib.sha256(JOINED.read_bytes()).hexdigest())),
         ("Made with", f"choral {__version__}"),
     ]
     unchecked = (
@@ -46,8 +45,8 @@ def check(subject: Subject) -> Html:
         element("h2", "Check it yourself"),
         paragraph(
             "The release file holds the law, the rule that makes codes, and a proof, all in whole numbers. The "
-            "verifier is one file of plain Python, choral/exact/verifier.py, that needs nothing else: read it, copy it "
-            "to another machine, and run"
+            "verifier is one file of plain Python, choral/verifier/alone/verifier.py, that needs nothing else: read it, "
+            "copy it to another machine, and run"
         ),
         element("pre", "python verifier.py release.choral", tabindex="0"),
         paragraph(

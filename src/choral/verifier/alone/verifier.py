@@ -21,6 +21,8 @@ the list; and the law is the one in the file, so compare it with the one you car
 The format is described in docs/release-format.md.
 """
 
+# Joined from the parts in src/choral/verifier by scripts/join_verifier.py: change those, not this.
+
 from __future__ import annotations
 
 import hashlib
@@ -32,23 +34,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import gcd, lcm
 
-FORMAT = "choral release"
-CARD = "choral card"
-VERSION = 1
-STATED = Decimal(10) ** -15  # claims are stated to this many bits, rounded towards caution
-CERTAIN = Decimal(10) ** -30  # what is recomputed must be known to within this
-MOST_BASES = 2_000_000  # more vertices than this are not enumerated again
-MOST_STATES = 250_000  # types or scores of a law that is recomputed
-MOST_SAMPLES = 100_000
-MOST_BITS = 1 << 20  # of a denominator in a proof by lines
-DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
-UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
-LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a file has most of
-LONG = (
-    50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
-)
-BLOCK = 1000  # items of a list that are written at once
-BITS = 192  # fixed-point precision of probabilities, lines and multipliers
+# ---- claims ----------------------------------------------------------------------------------------------------------
+# A claim that does not hold, and the integers that claims are written in.
 
 
 class ClaimFailed(Exception):
@@ -66,62 +53,6 @@ def need(condition, claim, reason):
         raise ClaimFailed(claim, reason)
 
 
-# ---- intervals: pairs of Decimals, rounded outwards ----------------------------------------------------------
-
-
-def interval(number):
-    """The smallest interval of our precision that contains an exact number."""
-    number = Fraction(number)
-    p, q = Decimal(number.numerator), Decimal(number.denominator)
-    return DOWN.divide(p, q), UP.divide(p, q)
-
-
-def add(x, y):
-    """x + y for intervals."""
-    return DOWN.add(x[0], y[0]), UP.add(x[1], y[1])
-
-
-def subtract(x, y):
-    """x - y for intervals."""
-    return DOWN.subtract(x[0], y[1]), UP.subtract(x[1], y[0])
-
-
-LN2 = DOWN.next_minus(DOWN.ln(Decimal(2))), UP.next_plus(UP.ln(Decimal(2)))
-
-
-def log2(x):
-    """log₂ of a positive interval. `Decimal.ln` is correct to half a unit in the last place: one more is added."""
-    low, high = DOWN.next_minus(DOWN.ln(x[0])), UP.next_plus(UP.ln(x[1]))
-    return DOWN.divide(low, LN2[0 if low < 0 else 1]), UP.divide(high, LN2[1 if high < 0 else 0])
-
-
-def minus_x_log_x(x):
-    """-x log₂ x for an interval within [0, 1]."""
-    low, high = max(x[0], Decimal(0)), min(x[1], Decimal(1))
-    if high <= 0:
-        return Decimal(0), Decimal(0)
-    if low <= 0:
-        # -x log x rises up to 1/e, so on [0, high] it is at most its value at a small `high`.
-        need(high < Decimal("0.25"), "arithmetic", "a probability is too uncertain to take its logarithm")
-        return Decimal(0), UP.multiply(high, log2((high, high))[0].copy_negate())
-    log = log2((low, high))
-    return (
-        max(Decimal(0), DOWN.multiply(low, log[1].copy_negate())),
-        max(Decimal(0), UP.multiply(high, log[0].copy_negate())),
-    )
-
-
-def entropy(probabilities):
-    """Σ -x log₂ x over intervals."""
-    total = Decimal(0), Decimal(0)
-    for x in probabilities:
-        total = add(total, minus_x_log_x(x))
-    return total
-
-
-# ---- reading --------------------------------------------------------------------------------------------------
-
-
 def whole(text, claim):
     """A non-negative integer written in lower-case hexadecimal."""
     if not isinstance(text, str) or not text or text.strip("0123456789abcdef"):
@@ -136,6 +67,27 @@ def rational(text, claim):
     bottom = whole(tail, claim) if tail else 1
     need(bottom > 0, claim, f"the fraction {text[:40]!r} has no denominator")
     return Fraction(whole(head, claim) * (-1 if text.startswith("-") else 1), bottom)
+
+
+def decimal(text, claim):
+    """A non-negative decimal number."""
+    plain = isinstance(text, str) and len(text) < 40 and text.replace(".", "", 1).isdecimal() and text.isascii()
+    need(plain, claim, f"{text!r} is not a decimal number")
+    return Decimal(text)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+# The file: JSON without twin keys, whole, of a known version; its long lists are left in the text.
+
+
+FORMAT = "choral release"
+CARD = "choral card"
+VERSION = 1
+LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a file has most of
+LONG = (
+    50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
+)
+BLOCK = 1000  # items of a list that are written at once
 
 
 class Lazy:
@@ -277,6 +229,43 @@ def read(text):
     return document
 
 
+# ---- values ----------------------------------------------------------------------------------------------------------
+# The values of a column: what may stand in an alphabet, and when two are the same.
+
+
+def symbol(value):
+    """A value of an alphabet as something that is equal exactly when the values are."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return Fraction(value)
+    if isinstance(value, dict) and len(value) == 1:
+        [(kind, content)] = value.items()
+        if kind == "fraction" and isinstance(content, str):
+            top, _, bottom = content.removeprefix("-").partition("/")
+            good = top.isascii() and top.isdecimal() and (not bottom or (bottom.isascii() and bottom.isdecimal()))
+            good = good and len(content) < 4000 and (not bottom or bottom.strip("0"))
+            need(good, "law", f"{content[:40]!r} is no fraction")
+            return Fraction(content)
+        if kind in ("float", "date", "datetime", "decimal") and isinstance(content, str):
+            return kind, content
+        if kind == "tuple" and isinstance(content, list):
+            return "tuple", tuple(symbol(v) for v in content)
+    raise ClaimFailed("law", f"an alphabet holds {ascii(value)[:60]}, which is no value of the format")
+
+
+def alphabet_of(values, size):
+    """Fail unless this is a list of so many different values."""
+    need(isinstance(values, list) and len(values) == size, "law", "an alphabet has the wrong size")
+    need(len({symbol(value) for value in values}) == size, "law", "an alphabet lists a value twice")
+
+
+# ---- core ------------------------------------------------------------------------------------------------------------
+# The privacy core: a law as integer weights, a channel as integers, and p(z, y) = p(z) p(y) as equations between them.
+#
+# Nothing here needs a logarithm or a proof: whoever cares for privacy alone need read no further than this.
+
+
 def columns_of(document, key, known, claim):
     """A list of distinct known column names."""
     names = document.get(key) if isinstance(document, dict) else document
@@ -392,25 +381,189 @@ class Contained:
         return (self[state] for state in self.prior)
 
 
-def symbol(value):
-    """A value of an alphabet as something that is equal exactly when the values are."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, (bool, int, float)):
-        return Fraction(value)
-    if isinstance(value, dict) and len(value) == 1:
-        [(kind, content)] = value.items()
-        if kind == "fraction" and isinstance(content, str):
-            top, _, bottom = content.removeprefix("-").partition("/")
-            good = top.isascii() and top.isdecimal() and (not bottom or (bottom.isascii() and bottom.isdecimal()))
-            good = good and len(content) < 4000 and (not bottom or bottom.strip("0"))
-            need(good, "law", f"{content[:40]!r} is no fraction")
-            return Fraction(content)
-        if kind in ("float", "date", "datetime", "decimal") and isinstance(content, str):
-            return kind, content
-        if kind == "tuple" and isinstance(content, list):
-            return "tuple", tuple(symbol(v) for v in content)
-    raise ClaimFailed("law", f"an alphabet holds {ascii(value)[:60]}, which is no value of the format")
+def short(number):
+    """An integer for people to read."""
+    text = str(number) if number.bit_length() < 200 else f"an integer of {number.bit_length()} bits"
+    return text
+
+
+class Channel:
+    """p(y | s) for every state, and with the prior the joint law of state and code: all in integers.
+
+    A row of the file is [denominator, [code, numerator], …]; `rows` keeps it as (denominator, codes, numerators). With the
+    weight w of the state, the joint mass of state and code is w·numerator / denominator, in units of the law.
+    """
+
+    def __init__(self, document, prior):
+        channel = document.get("channel")
+        need(isinstance(channel, dict), "channel", "there is none")
+        self.codes = channel.get("codes")
+        need(type(self.codes) is int and self.codes > 0, "channel", "it has no codes")
+        states, rows = channel.get("states"), channel.get("rows")
+        need(is_list(states) and is_list(rows), "channel", "it lists no states")
+        need(len(states) == len(rows), "channel", "it does not list one row per state")
+        self.prior, self.rows = prior, dict.fromkeys(prior)
+        known, listed = {}, 0
+        for state, row in zip(states, rows):
+            key = tuple(state) if isinstance(state, list) and all(type(i) is int for i in state) else None
+            need(key in prior, "channel", f"the state {state} has no probability under the law")
+            need(self.rows[key] is None, "channel", f"the state {state} is listed twice")
+            need(isinstance(row, list) and len(row) > 1, "channel", f"the state {state} has no weights")
+            denominator, last, codes, numerators = whole(row[0], "channel"), -1, [], []
+            need(denominator > 0, "channel", f"the denominator of state {state} is zero")
+            for entry in row[1:]:
+                if not isinstance(entry, list) or len(entry) != 2:
+                    raise ClaimFailed("channel", f"bad entry {entry!r} at state {state}")
+                y, text = entry
+                if type(y) is not int or not last < y < self.codes:
+                    raise ClaimFailed("channel", f"codes out of order at state {state}")
+                weight = whole(text, "channel")
+                if weight == 0:
+                    raise ClaimFailed("channel", f"a weight of zero is listed at state {state}")
+                codes.append(y)
+                numerators.append(weight)
+                last = y
+            if sum(numerators) != denominator:
+                reason = (
+                    f"the weights of state {state} do not sum to its denominator, so its codes do not sum to its prior"
+                )
+                raise ClaimFailed("prior", reason)
+            codes = tuple(codes)
+            self.rows[key] = (
+                known.setdefault(denominator, denominator),
+                known.setdefault(codes, codes),
+                array("Q", numerators) if denominator < 1 << 64 else tuple(numerators),
+            )
+            listed += len(codes)
+        need(self.codes <= listed, "channel", f"it claims {self.codes} codes, more than it lists entries")
+        missing = next((key for key, row in self.rows.items() if row is None), None)
+        need(missing is None, "channel", f"the state {list(missing or ())} is missing")
+        self.weigh()
+        for y, total in enumerate(self.mass):
+            need(total > 0, "channel", f"code {y} is never used")
+        need(sum(self.mass) == sum(prior.values()), "prior", "the codes do not sum to the prior")
+
+    def weigh(self):
+        """The mass of every code, in units of the law."""
+        self.mass = [Fraction(0)] * self.codes
+        [sums] = self.sums([Nothing()])
+        for y, total in sums[()].items():
+            self.mass[y] = total
+
+    def under(self, prior):
+        """The same channel with another prior on its states."""
+        other = object.__new__(Channel)
+        other.codes, other.rows, other.prior = self.codes, self.rows, prior
+        other.weigh()
+        return other
+
+    def sums(self, groups):
+        """For each group {z: {y: mass}} in units of the law; group[state] = {z: (p, q)} says P(z | state) = p/q. Exact.
+
+        Masses with one denominator are added as integers; the few sums are then added as fractions.
+        """
+        sums = [{} for _ in groups]
+        for state, weight in self.prior.items():
+            denominator, codes, numerators = self.rows[state]
+            shared = gcd(weight, denominator)
+            top, bottom = weight // shared, denominator // shared
+            masses = [(y, n * top) for y, n in zip(codes, numerators)]
+            for group, parts in zip(groups, sums):
+                for z, (p, q) in group[state].items():
+                    by_bottom = parts.setdefault(z, {}).setdefault(bottom * q, {})
+                    for y, mass in masses:
+                        by_bottom[y] = by_bottom.get(y, 0) + (mass if p == 1 else mass * p)
+        results = []
+        for group in sums:
+            result = {}
+            for z, parts in group.items():
+                total = result.setdefault(z, {})
+                for bottom, row in parts.items():
+                    for y, numerator in row.items():
+                        total[y] = total.get(y, 0) + Fraction(numerator, bottom)
+            results.append(result)
+        return results
+
+
+class Nothing:
+    """The group of no columns, which has one value."""
+
+    def __getitem__(self, state):
+        return {(): (1, 1)}
+
+
+class Shares:
+    """P(z | state) as reduced (p, q), for every value z of a group that has weight together with the state."""
+
+    def __init__(self, law, used, group, prior):
+        self.seen, self.prior = law.seen_from(used, group, prior), prior
+
+    def __getitem__(self, state):
+        total = self.prior[state]
+        return {
+            z: (1, 1) if w == total else (w // gcd(w, total), total // gcd(w, total))
+            for z, w in self.seen[state].items()
+        }
+
+
+def independence(law, group, channel, found):
+    """Privacy of one group: p(z, y) = p(z) p(y) for every z and y, as an equation between integers."""
+    for z, weight in law.weights(group).items():
+        for y, mass in enumerate(channel.mass):
+            if found[z].get(y, 0) * law.total != weight * mass:
+                raise ClaimFailed(
+                    f"privacy of {'+'.join(group)}",
+                    f"the value {list(z)} has probability {float(Fraction(weight, law.total)):.12g} "
+                    f"but {float(found[z].get(y, 0) / mass):.12g} given code {y}",
+                )
+
+
+def within_ratio(law, group, channel, found, most):
+    """A ratio budget: p(z)/ρ ≤ p(z|y) ≤ ρ p(z) for every z and y, as inequalities between integers."""
+    for z, weight in law.weights(group).items():
+        for y, mass in enumerate(channel.mass):
+            here, even = found[z].get(y, 0) * law.total, weight * mass
+            need(
+                here <= most * even and even <= most * here,
+                f"ratio of {'+'.join(group)}",
+                f"the value {list(z)} becomes {shown(Fraction(here) / even)} times as likely given code {y}; "
+                f"the budget is {shown(most)}",
+            )
+
+
+def budgets_of(document, groups):
+    """For every group None (it is private), or ("leakage", bits) or ("ratio", factor)."""
+    listed = document.get("budgets")
+    if listed is None:
+        return [None] * len(groups)
+    claim, budgets = "budgets", []
+    need(isinstance(listed, list) and len(listed) == len(groups), claim, "they are not one per group")
+    for budget in listed:
+        if budget is None:
+            budgets.append(None)
+            continue
+        good = isinstance(budget, dict) and len(budget) == 1 and set(budget) <= {"leakage", "ratio"}
+        need(good, claim, f"{ascii(budget)[:60]} is no budget")
+        [(kind, text)] = budget.items()
+        amount = rational(text, claim)
+        need(amount > 0 if kind == "leakage" else amount > 1, claim, f"{kind} {ascii(text)[:60]} is no budget")
+        budgets.append((kind, amount))
+    need(not document.get("also"), claim, "they are not defined together with further laws")
+    return budgets
+
+
+def shown(number):
+    """A positive number for people to read, rounded up in the fifteenth digit, of whatever size."""
+    digits = Context(prec=15, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+    return f"{digits.divide(Decimal(number.numerator), Decimal(number.denominator)):g}"
+
+
+# ---- laws ------------------------------------------------------------------------------------------------------------
+# Laws that are recomputed from a model: samples that are alike given W, and sensors seen through a score.
+
+
+MOST_STATES = 250_000  # types or scores of a law that is recomputed
+MOST_SAMPLES = 100_000
 
 
 def fractions(listed, claim):
@@ -603,12 +756,6 @@ def fingerprint(law):
     return hashlib.sha256(json.dumps(law, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def alphabet_of(values, size):
-    """Fail unless this is a list of so many different values."""
-    need(isinstance(values, list) and len(values) == size, "law", "an alphabet has the wrong size")
-    need(len({symbol(value) for value in values}) == size, "law", "an alphabet lists a value twice")
-
-
 def order_of(group, n):
     """k for a group that says "any k" samples."""
     good = isinstance(group, list) and len(group) == 1 and isinstance(group[0], str) and group[0].startswith("any ")
@@ -683,157 +830,96 @@ def without(law, single):
 LAWS = {"table": Table, "exchangeable": Exchangeable, "sensors": Sensors}
 
 
-def short(number):
-    """An integer for people to read."""
-    text = str(number) if number.bit_length() < 200 else f"an integer of {number.bit_length()} bits"
-    return text
+def claims_of(document):
+    """What the file says: law, target, used columns and groups, checked for sense."""
+    given = document.get("law")
+    need(isinstance(given, dict), "law", "there is none")
+    listed = document.get("protect")
+    need(isinstance(listed, list) and listed, "protected groups", "the list is empty: nothing is protected")
+    for group in listed:
+        good = isinstance(group, list) and group and all(isinstance(name, str) for name in group)
+        need(good, "protected groups", f"{ascii(group)[:60]} is no group of columns")
+    kind = given.get("kind")
+    need(isinstance(kind, str) and kind in LAWS, "law", f"its kind {kind!r} is unknown")
+    law = LAWS[kind](given, listed)
+    used = columns_of(document, "use", law.columns, "use")
+    target = columns_of(document, "reveal", law.columns, "target")
+    groups = [columns_of(group, None, law.columns, "protected groups") for group in listed]
+    seen = set()
+    for group in groups:
+        need(frozenset(group) not in seen, "protected groups", f"{'+'.join(group)} is listed twice")
+        seen.add(frozenset(group))
+    claims = document.get("claims")
+    need(isinstance(claims, dict), "claims", "there are none")
+    numbers = [decimal(claims.get(key), key) for key in ("information", "upper_bound")]
+    return law, used, target, groups, budgets_of(document, groups), *numbers
 
 
-# ---- the claims -----------------------------------------------------------------------------------------------
+# ---- intervals -------------------------------------------------------------------------------------------------------
+# Interval arithmetic: pairs of Decimals, rounded outwards.
 
 
-class Channel:
-    """p(y | s) for every state, and with the prior the joint law of state and code: all in integers.
-
-    A row of the file is [denominator, [code, numerator], …]; `rows` keeps it as (denominator, codes, numerators). With the
-    weight w of the state, the joint mass of state and code is w·numerator / denominator, in units of the law.
-    """
-
-    def __init__(self, document, prior):
-        channel = document.get("channel")
-        need(isinstance(channel, dict), "channel", "there is none")
-        self.codes = channel.get("codes")
-        need(type(self.codes) is int and self.codes > 0, "channel", "it has no codes")
-        states, rows = channel.get("states"), channel.get("rows")
-        need(is_list(states) and is_list(rows), "channel", "it lists no states")
-        need(len(states) == len(rows), "channel", "it does not list one row per state")
-        self.prior, self.rows = prior, dict.fromkeys(prior)
-        known, listed = {}, 0
-        for state, row in zip(states, rows):
-            key = tuple(state) if isinstance(state, list) and all(type(i) is int for i in state) else None
-            need(key in prior, "channel", f"the state {state} has no probability under the law")
-            need(self.rows[key] is None, "channel", f"the state {state} is listed twice")
-            need(isinstance(row, list) and len(row) > 1, "channel", f"the state {state} has no weights")
-            denominator, last, codes, numerators = whole(row[0], "channel"), -1, [], []
-            need(denominator > 0, "channel", f"the denominator of state {state} is zero")
-            for entry in row[1:]:
-                if not isinstance(entry, list) or len(entry) != 2:
-                    raise ClaimFailed("channel", f"bad entry {entry!r} at state {state}")
-                y, text = entry
-                if type(y) is not int or not last < y < self.codes:
-                    raise ClaimFailed("channel", f"codes out of order at state {state}")
-                weight = whole(text, "channel")
-                if weight == 0:
-                    raise ClaimFailed("channel", f"a weight of zero is listed at state {state}")
-                codes.append(y)
-                numerators.append(weight)
-                last = y
-            if sum(numerators) != denominator:
-                reason = (
-                    f"the weights of state {state} do not sum to its denominator, so its codes do not sum to its prior"
-                )
-                raise ClaimFailed("prior", reason)
-            codes = tuple(codes)
-            self.rows[key] = (
-                known.setdefault(denominator, denominator),
-                known.setdefault(codes, codes),
-                array("Q", numerators) if denominator < 1 << 64 else tuple(numerators),
-            )
-            listed += len(codes)
-        need(self.codes <= listed, "channel", f"it claims {self.codes} codes, more than it lists entries")
-        missing = next((key for key, row in self.rows.items() if row is None), None)
-        need(missing is None, "channel", f"the state {list(missing or ())} is missing")
-        self.weigh()
-        for y, total in enumerate(self.mass):
-            need(total > 0, "channel", f"code {y} is never used")
-        need(sum(self.mass) == sum(prior.values()), "prior", "the codes do not sum to the prior")
-
-    def weigh(self):
-        """The mass of every code, in units of the law."""
-        self.mass = [Fraction(0)] * self.codes
-        [sums] = self.sums([Nothing()])
-        for y, total in sums[()].items():
-            self.mass[y] = total
-
-    def under(self, prior):
-        """The same channel with another prior on its states."""
-        other = object.__new__(Channel)
-        other.codes, other.rows, other.prior = self.codes, self.rows, prior
-        other.weigh()
-        return other
-
-    def sums(self, groups):
-        """For each group {z: {y: mass}} in units of the law; group[state] = {z: (p, q)} says P(z | state) = p/q. Exact.
-
-        Masses with one denominator are added as integers; the few sums are then added as fractions.
-        """
-        sums = [{} for _ in groups]
-        for state, weight in self.prior.items():
-            denominator, codes, numerators = self.rows[state]
-            shared = gcd(weight, denominator)
-            top, bottom = weight // shared, denominator // shared
-            masses = [(y, n * top) for y, n in zip(codes, numerators)]
-            for group, parts in zip(groups, sums):
-                for z, (p, q) in group[state].items():
-                    by_bottom = parts.setdefault(z, {}).setdefault(bottom * q, {})
-                    for y, mass in masses:
-                        by_bottom[y] = by_bottom.get(y, 0) + (mass if p == 1 else mass * p)
-        results = []
-        for group in sums:
-            result = {}
-            for z, parts in group.items():
-                total = result.setdefault(z, {})
-                for bottom, row in parts.items():
-                    for y, numerator in row.items():
-                        total[y] = total.get(y, 0) + Fraction(numerator, bottom)
-            results.append(result)
-        return results
+DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
+UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 
 
-class Nothing:
-    """The group of no columns, which has one value."""
-
-    def __getitem__(self, state):
-        return {(): (1, 1)}
-
-
-class Shares:
-    """P(z | state) as reduced (p, q), for every value z of a group that has weight together with the state."""
-
-    def __init__(self, law, used, group, prior):
-        self.seen, self.prior = law.seen_from(used, group, prior), prior
-
-    def __getitem__(self, state):
-        total = self.prior[state]
-        return {
-            z: (1, 1) if w == total else (w // gcd(w, total), total // gcd(w, total))
-            for z, w in self.seen[state].items()
-        }
+def interval(number):
+    """The smallest interval of our precision that contains an exact number."""
+    number = Fraction(number)
+    p, q = Decimal(number.numerator), Decimal(number.denominator)
+    return DOWN.divide(p, q), UP.divide(p, q)
 
 
-def independence(law, group, channel, found):
-    """Privacy of one group: p(z, y) = p(z) p(y) for every z and y, as an equation between integers."""
-    for z, weight in law.weights(group).items():
-        for y, mass in enumerate(channel.mass):
-            if found[z].get(y, 0) * law.total != weight * mass:
-                raise ClaimFailed(
-                    f"privacy of {'+'.join(group)}",
-                    f"the value {list(z)} has probability {float(Fraction(weight, law.total)):.12g} "
-                    f"but {float(found[z].get(y, 0) / mass):.12g} given code {y}",
-                )
+def add(x, y):
+    """x + y for intervals."""
+    return DOWN.add(x[0], y[0]), UP.add(x[1], y[1])
 
 
-def within_ratio(law, group, channel, found, most):
-    """A ratio budget: p(z)/ρ ≤ p(z|y) ≤ ρ p(z) for every z and y, as inequalities between integers."""
-    for z, weight in law.weights(group).items():
-        for y, mass in enumerate(channel.mass):
-            here, even = found[z].get(y, 0) * law.total, weight * mass
-            need(
-                here <= most * even and even <= most * here,
-                f"ratio of {'+'.join(group)}",
-                f"the value {list(z)} becomes {shown(Fraction(here) / even)} times as likely given code {y}; "
-                f"the budget is {shown(most)}",
-            )
+def subtract(x, y):
+    """x - y for intervals."""
+    return DOWN.subtract(x[0], y[1]), UP.subtract(x[1], y[0])
+
+
+LN2 = DOWN.next_minus(DOWN.ln(Decimal(2))), UP.next_plus(UP.ln(Decimal(2)))
+
+
+def log2(x):
+    """log₂ of a positive interval. `Decimal.ln` is correct to half a unit in the last place: one more is added."""
+    low, high = DOWN.next_minus(DOWN.ln(x[0])), UP.next_plus(UP.ln(x[1]))
+    return DOWN.divide(low, LN2[0 if low < 0 else 1]), UP.divide(high, LN2[1 if high < 0 else 0])
+
+
+def minus_x_log_x(x):
+    """-x log₂ x for an interval within [0, 1]."""
+    low, high = max(x[0], Decimal(0)), min(x[1], Decimal(1))
+    if high <= 0:
+        return Decimal(0), Decimal(0)
+    if low <= 0:
+        # -x log x rises up to 1/e, so on [0, high] it is at most its value at a small `high`.
+        need(high < Decimal("0.25"), "arithmetic", "a probability is too uncertain to take its logarithm")
+        return Decimal(0), UP.multiply(high, log2((high, high))[0].copy_negate())
+    log = log2((low, high))
+    return (
+        max(Decimal(0), DOWN.multiply(low, log[1].copy_negate())),
+        max(Decimal(0), UP.multiply(high, log[0].copy_negate())),
+    )
+
+
+def entropy(probabilities):
+    """Σ -x log₂ x over intervals."""
+    total = Decimal(0), Decimal(0)
+    for x in probabilities:
+        total = add(total, minus_x_log_x(x))
+    return total
+
+
+# ---- information -----------------------------------------------------------------------------------------------------
+# What the code tells about the target, and about groups with a budget, compared with what is stated.
+
+
+STATED = Decimal(10) ** -15  # claims are stated to this many bits, rounded towards caution
+CERTAIN = Decimal(10) ** -30  # what is recomputed must be known to within this
+BITS = 192  # fixed-point precision of probabilities, lines and multipliers
 
 
 def leakage(law, group, channel, found):
@@ -844,77 +930,13 @@ def leakage(law, group, channel, found):
     return subtract(add(values, codes), both)
 
 
-def check_groups(law, used, groups, budgets, channel, prior, stated, say):
-    """Privacy of every group, or that its budget is kept; where there is a budget, the leakage is as stated."""
-    by_group = channel.sums([Shares(law, used, group, prior) for group in groups])
-    for position, (group, budget, found) in enumerate(zip(groups, budgets, by_group)):
-        name = "+".join(group)
-        if budget is None:
-            independence(law, group, channel, found)
-            say(f"holds        {name} is independent of the code, exactly ({channel.codes} codes)")
-            continue
-        kind, amount = budget
-        if kind == "ratio":
-            within_ratio(law, group, channel, found, amount)
-        told = leakage(law, group, channel, found)
-        if stated is not None:
-            compare_bound(told, stated[position], f"leakage of {name}")
-        if kind == "leakage":
-            need(
-                told[1] <= interval(amount)[0],
-                f"leakage of {name}",
-                f"{told[1]:.18f} bits are told, and the budget is {shown(amount)}",
-            )
-        say(f"holds        {name} stays {words_for(budget)}: {told[1]:.15f} bits are told")
-
-
-def words_for(budget):
-    """A budget for people to read."""
-    kind, amount = budget
-    return f"within {shown(amount)} bits" if kind == "leakage" else f"within a factor of {shown(amount)}"
-
-
-def shown(number):
-    """A positive number for people to read, rounded up in the fifteenth digit, of whatever size."""
-    return (
-        f"{Context(prec=15, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9).create_decimal(interval(number)[1]):g}"
-    )
-
-
-def check_further(document, law, used, groups, channel, say):
-    """Privacy of every group under every further law q, and q(y) = p(y): then every mixture of the laws is private.
-
-    Returns for each law its table and prior. A further law has the columns that matter, with the alphabets of the first.
-    """
-    listed = document.get("also", [])
-    need(isinstance(listed, list), "further laws", "they are not a list")
-    laws = []
-    for number, given in enumerate(listed, start=1):
-        claim = f"further law {number}"
-        need(
-            isinstance(law, Table) and isinstance(given, dict) and given.get("kind") == "table", claim, "it is no table"
-        )
-        other = Table(given, groups)
-        for name, alphabet in zip(other.columns, other.alphabets):
-            need(name in law.columns, claim, f"{name!r} is no column of the law")
-            same = alphabet == law.alphabets[law.columns.index(name)]
-            need(same, claim, f"its alphabet of {name} is not that of the law")
-        needed = {*used, *(name for group in groups for name in group)}
-        need(needed <= set(other.columns), claim, "it lacks a column that is used or protected")
-        prior = other.weights(used)
-        for state in prior:
-            need(state in channel.rows, claim, f"its state {list(state)} has no probability under the law")
-        moved = channel.under(prior)
-        for y, mass in enumerate(moved.mass):
-            even = mass * law.total == channel.mass[y] * other.total
-            need(even, claim, f"code {y} is not as likely as under the law, so it tells which law holds")
-        by_group = moved.sums([Shares(other, used, group, prior) for group in groups])
-        for group, found in zip(groups, by_group):
-            independence(other, group, moved, found)
-        say("further law  " + "\n             ".join(other.describe()))
-        say(f"holds        the same under further law {number}, and no code tells which law holds")
-        laws.append((other, prior))
-    return laws
+def leakages_of(document, budgets):
+    """What the file says that groups with a budget leak."""
+    listed = document["claims"].get("leakage", [None] * len(budgets))
+    need(isinstance(listed, list) and len(listed) == len(budgets), "leakage", "it is not stated for every group")
+    for text, budget in zip(listed, budgets):
+        need((text is None) == (budget is None), "leakage", "it is stated exactly for groups with a budget")
+    return [None if text is None else decimal(text, "leakage") for text in listed]
 
 
 def information(law, used, target, channel, prior):
@@ -961,7 +983,78 @@ def certain(found, claim):
     return max(found[0], Decimal(0)), max(found[1], Decimal(0))
 
 
-# ---- what proves an upper bound -------------------------------------------------------------------------------
+# ---- privacy ---------------------------------------------------------------------------------------------------------
+# Privacy of every group, or that its budget is kept; under the law and under every further law.
+
+
+def words_for(budget):
+    """A budget for people to read."""
+    kind, amount = budget
+    return f"within {shown(amount)} bits" if kind == "leakage" else f"within a factor of {shown(amount)}"
+
+
+def check_groups(law, used, groups, budgets, channel, prior, stated, say):
+    """Privacy of every group, or that its budget is kept; where there is a budget, the leakage is as stated."""
+    by_group = channel.sums([Shares(law, used, group, prior) for group in groups])
+    for position, (group, budget, found) in enumerate(zip(groups, budgets, by_group)):
+        name = "+".join(group)
+        if budget is None:
+            independence(law, group, channel, found)
+            say(f"holds        {name} is independent of the code, exactly ({channel.codes} codes)")
+            continue
+        kind, amount = budget
+        if kind == "ratio":
+            within_ratio(law, group, channel, found, amount)
+        told = leakage(law, group, channel, found)
+        if stated is not None:
+            compare_bound(told, stated[position], f"leakage of {name}")
+        if kind == "leakage":
+            need(
+                told[1] <= interval(amount)[0],
+                f"leakage of {name}",
+                f"{told[1]:.18f} bits are told, and the budget is {shown(amount)}",
+            )
+        say(f"holds        {name} stays {words_for(budget)}: {told[1]:.15f} bits are told")
+
+
+def check_further(document, law, used, groups, channel, say):
+    """Privacy of every group under every further law q, and q(y) = p(y): then every mixture of the laws is private.
+
+    Returns for each law its table and prior. A further law has the columns that matter, with the alphabets of the first.
+    """
+    listed = document.get("also", [])
+    need(isinstance(listed, list), "further laws", "they are not a list")
+    laws = []
+    for number, given in enumerate(listed, start=1):
+        claim = f"further law {number}"
+        need(
+            isinstance(law, Table) and isinstance(given, dict) and given.get("kind") == "table", claim, "it is no table"
+        )
+        other = Table(given, groups)
+        for name, alphabet in zip(other.columns, other.alphabets):
+            need(name in law.columns, claim, f"{name!r} is no column of the law")
+            same = alphabet == law.alphabets[law.columns.index(name)]
+            need(same, claim, f"its alphabet of {name} is not that of the law")
+        needed = {*used, *(name for group in groups for name in group)}
+        need(needed <= set(other.columns), claim, "it lacks a column that is used or protected")
+        prior = other.weights(used)
+        for state in prior:
+            need(state in channel.rows, claim, f"its state {list(state)} has no probability under the law")
+        moved = channel.under(prior)
+        for y, mass in enumerate(moved.mass):
+            even = mass * law.total == channel.mass[y] * other.total
+            need(even, claim, f"code {y} is not as likely as under the law, so it tells which law holds")
+        by_group = moved.sums([Shares(other, used, group, prior) for group in groups])
+        for group, found in zip(groups, by_group):
+            independence(other, group, moved, found)
+        say("further law  " + "\n             ".join(other.describe()))
+        say(f"holds        the same under further law {number}, and no code tells which law holds")
+        laws.append((other, prior))
+    return laws
+
+
+# ---- proof_group -----------------------------------------------------------------------------------------------------
+# An upper bound from the law alone: what the protected values say cannot be told.
 
 
 def bound_from_group(law, used, target, groups, budgets, prior, proof):
@@ -997,288 +1090,8 @@ def bound_from_group(law, used, target, groups, budgets, prior, proof):
     return subtract(found, told)
 
 
-def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
-    """H(W|Y) ≥ π·p + min over extreme points t of [H(W at t) - π·t], all of which are enumerated here again.
-
-    Every posterior p(s|y) of a private channel lies in S = {t ≥ 0 : P t = P p}. H(W at t) - π·t is concave in t, so
-    on S it is smallest at an extreme point; averaging over y gives the bound. States with the same protected values
-    and the same posterior of W are alike: mass may move between them without changing anything but π·t, so they
-    count as one, with the largest of their multipliers. Where columns are exchangeable (checked), averaging t over their
-    permutations changes neither W at t nor, with multipliers made equal on orbits, π·t: orbits count as one state.
-    """
-    listed = proof.get("multipliers")
-    need(isinstance(listed, list) and len(listed) == len(states), "upper bound", "it lacks multipliers")
-    pi = dict(zip(states, (rational(text, "upper bound") for text in listed)))
-    to_target = law.seen_from(used, target, prior)
-    to_groups = [law.seen_from(used, group, prior) for group in groups]
-    values = [sorted(law.weights(group)) for group in groups]
-    swaps = proof.get("exchangeable", [])
-    need(isinstance(swaps, list), "upper bound", "its exchangeable columns are not a list")
-    if swaps and set(target) == set(used):
-        return bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps)
-    for names in swaps:
-        exchangeable(law, used, target, groups, columns_of(names, None, used, "upper bound"), to_target)
-    orbit = orbits(law, used, swaps)
-    classes = {}
-    for state in states:
-        column = tuple(Fraction(seen[state].get(z, 0), prior[state]) for seen, zs in zip(to_groups, values) for z in zs)
-        posterior = tuple(sorted((w, Fraction(weight, prior[state])) for w, weight in to_target[state].items()))
-        key = (orbit(state), posterior) if swaps else (column, posterior)
-        classes.setdefault(key, []).append((state, column))
-    columns = [
-        tuple(sum(prior[s] * c[i] for s, c in members) / sum(prior[s] for s, _ in members) for i in range(len(column)))
-        if swaps
-        else members[0][1]
-        for members in classes.values()
-    ]
-    classes = {key: [state for state, _ in members] for key, members in classes.items()}
-    weights = [sum(prior[s] for s in members) for members in classes.values()]
-    largest = [max(pi[s] for s in members) for members in classes.values()]
-    # P(w | class) from below, in units of 2^-BITS; the true one is less than a unit larger.
-    posteriors = [[(w, (p.numerator << BITS) // p.denominator) for w, p in key[1]] for key in classes]
-    slack, best, floor = None, 0, None
-    unit = Fraction(1, 1 << BITS)
-    scaled = [(x.numerator << BITS) // x.denominator + 1 for x in largest]
-    for count, point in enumerate(extreme_points(columns, weights)):
-        low = {}
-        for c, mass in point.items():
-            for w, share in posteriors[c]:
-                low[w] = low.get(w, 0) + mass.numerator * share // mass.denominator
-        wide = 2 * len(point)
-        if count == 2000:
-            floor = Chords()
-        if floor is not None:
-            # Chords of -x log x lie below it (and its slope is above -2): a point that is far from tight needs no logarithm.
-            pull = sum(-(-scaled[c] * m.numerator // m.denominator) for c, m in point.items())
-            if floor.entropy(low.values()) - pull - 2 * wide * len(low) > best:
-                continue
-        at_point = entropy((interval(x * unit)[0], interval((x + wide) * unit)[1]) for x in low.values())
-        gap = subtract(at_point, interval(sum(largest[c] * m for c, m in point.items())))
-        slack = gap if slack is None else (min(slack[0], gap[0]), min(slack[1], gap[1]))
-        best = int(UP.multiply(slack[1], Decimal(1 << BITS)).to_integral_value(ROUND_CEILING)) + 1
-    average = interval(sum(pi[s] * prior[s] for s in states) / law.total)
-    return subtract(subtract(entropy_of_target(law, target), average), slack)
-
-
-def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
-    """The same bound when all that is used is revealed, so that H(W at t) = H(t), and columns are exchangeable.
-
-    Permuting exchangeable columns then maps extreme points to extreme points of the same entropy and, where multipliers
-    are equal on orbits (checked), of the same π·t: one extreme point per orbit is enough.
-    """
-    claim = "upper bound"
-    for names in swaps:
-        exchangeable(law, used, [], groups, columns_of(names, None, used, claim), prior)
-    orbit, number = orbits(law, used, swaps), {}
-    order = sorted(prior, key=lambda state: (sum(state), state))
-    kind = [number.setdefault(orbit(state), len(number)) for state in order]
-    multiplier = {}
-    for k, state in zip(kind, order):
-        need(multiplier.setdefault(k, pi[state]) == pi[state], claim, "its multipliers are not equal on orbits")
-    read = values_of(law, used)
-    place = {read(state): s for s, state in enumerate(order)}
-    moves = []
-    for names in swaps:
-        where = [used.index(name) for name in names]
-        for i, a in enumerate(where):
-            for b in where[:i]:
-                moves.append([place[swapped(read(state), a, b)] for state in order])
-    rows = []
-    for group in groups:
-        seen = law.seen_from(used, group, prior)
-        for z in law.weights(group):
-            line = [int(z in seen[state]) for state in order]
-            rows.append([sum(x * prior[state] for x, state in zip(line, order)), *line])
-    scaled = [(multiplier[k].numerator << BITS) // multiplier[k].denominator + 1 for k in range(len(number))]
-    floor, slack, best = None, None, None
-    for count, (denominator, masses) in enumerate(masses_on_bases(rows, len(order), moves, kind)):
-        whole_masses = denominator * law.total
-        low = [(mass << BITS) // whole_masses for _, mass in masses]
-        if count == 2000:
-            floor = Chords()
-        if floor is not None:
-            pull = sum(-(-scaled[k] * mass // whole_masses) for k, mass in masses)
-            if floor.entropy(low) - pull - 4 * len(low) > best:
-                continue
-        shares = [(k, Fraction(mass, whole_masses)) for k, mass in masses]
-        gap = subtract(entropy(interval(t) for _, t in shares), interval(sum(multiplier[k] * t for k, t in shares)))
-        slack = gap if slack is None else (min(slack[0], gap[0]), min(slack[1], gap[1]))
-        best = int(UP.multiply(slack[1], Decimal(1 << BITS)).to_integral_value(ROUND_CEILING)) + 1
-    average = interval(sum(pi[s] * prior[s] for s in prior) / law.total)
-    return subtract(subtract(entropy_of_target(law, target), average), slack)
-
-
-def swapped(values, a, b):
-    """The tuple with two places exchanged."""
-    values = list(values)
-    values[a], values[b] = values[b], values[a]
-    return tuple(values)
-
-
-def masses_on_bases(rows, size, moves, kind):
-    """Each extreme point of {t ≥ 0 : A t = b} at least once up to permutations, as a denominator and (kind, mass) pairs.
-
-    `rows` are [b | A] in integers. An extreme point is the only solution on some basis: as many independent columns as A
-    has rank. Bases are found by depth-first search over sets of columns in increasing order, with fraction-free
-    elimination. Write a set as its sorted tuple. Each orbit of bases has a lexicographically least member, and every
-    beginning of that is least in its own orbit: had a permutation made it smaller, the image of the whole set would begin
-    with something no larger than that. So a beginning which a permutation makes smaller is left out. Points with equal
-    masses on the same kinds of columns are given once.
-    """
-    independent, basis, det = [], [], 1
-    for row in rows:
-        independent.append(reduce_row(row, independent, basis, det))
-        j = next((j for j in range(1, size + 1) if independent[-1][j]), None)
-        if j is None:
-            independent.pop()
-            continue
-        basis.append(j)
-        independent, det = pivot(independent, len(independent) - 1, j, det)
-    rank = len(independent)
-    common = gcd(*(x for row in independent for x in row))
-    start = [[x // common for x in row] for row in independent]
-    seen, visited = set(), 0
-    waiting = [((), start, 1)]  # a set, the rows on [b | later columns], the determinant
-    while waiting:
-        chosen, table, det = waiting.pop()
-        done = len(chosen)
-        first = size - len(table[0]) + 1  # the column that stands at position 1
-        visited += 1
-        need(visited <= MOST_BASES, "upper bound", "there are too many extreme points to enumerate again")
-        if done == rank - 1:
-            for masses in last_columns(table, det, first, chosen):
-                key = masses[0], tuple(sorted((kind[c], mass) for c, mass in masses[1] if mass))
-                if key not in seen:
-                    seen.add(key)
-                    yield key
-            continue
-        for at in range(1, len(table[0])):
-            column = first + at - 1
-            i = next((i for i in range(done, rank) if table[i][at]), None)
-            longer = (*chosen, column)
-            if i is None or (done + 2 < rank and is_less_somewhere(longer, moves)):
-                continue
-            p, line = table[i][at], [table[i][0], *table[i][at + 1 :]]
-            new = []
-            for k, row in enumerate(table):
-                y = row[at]
-                if k == i:
-                    continue
-                rest = row[at + 1 :]
-                new.append(
-                    [(row[0] * p - y * line[0]) // det, *((x * p - y * z) // det for x, z in zip(rest, line[1:]))]
-                )
-            new.insert(done, line)
-            if p < 0:
-                new, p = [[-x for x in row] for row in new], -p
-            waiting.append((longer, new, p))
-
-
-def is_less_somewhere(chosen, moves):
-    """Whether one of the moves makes a set smaller."""
-    return any(tuple(sorted([move[c] for c in chosen])) < chosen for move in moves)
-
-
-def last_columns(table, det, first, chosen):
-    """The bases that one more column makes of a set, where all masses are ≥ 0: a denominator and (column, mass) pairs.
-
-    v, the last row, vanishes on the set. The last mass is v(b)/v(c); the others follow from the rows above.
-    """
-    *above, v = table
-    for at in range(1, len(v)):
-        right, p = v[0], v[at]
-        if not p or (right and (right > 0) != (p > 0)):
-            continue
-        if p < 0:
-            right, p = -right, -p
-        masses = []
-        for row in above:
-            mass = row[0] * p - row[at] * right
-            if mass < 0:
-                break
-            masses.append(mass // det)
-        else:
-            yield p, [*zip(chosen, masses), (first + at - 1, right)]
-        if not right:
-            break  # the last mass is 0, whichever column is last
-
-
-class Chords:
-    """A lower bound on entropies without logarithms: chords of the concave -x log₂ x over 2¹³ cells of [0, 1]."""
-
-    cells = 13
-
-    def __init__(self):
-        size = 1 << self.cells
-        self.heights = [
-            int(
-                DOWN.multiply(minus_x_log_x(interval(Fraction(k, size)))[0], Decimal(1 << BITS)).to_integral_value(
-                    ROUND_FLOOR
-                )
-            )
-            for k in range(size + 1)
-        ]
-        self.heights.append(0)
-
-    def entropy(self, masses):
-        """At most Σ -x log₂ x, for x in units of 2^-BITS from 0 to 1."""
-        shift = BITS - self.cells
-        total = 0
-        for x in masses:
-            k = x >> shift
-            low, high = self.heights[k], self.heights[k + 1]
-            total += low + ((high - low) * (x - (k << shift)) >> shift)
-        return total
-
-
-def exchangeable(law, used, target, groups, names, to_target):
-    """Fail unless swapping the first of these columns with any other leaves the law and the groups unchanged."""
-    claim = "upper bound"
-    need(all(set(group) <= set(used) for group in groups), claim, "a group is not used, so columns cannot be exchanged")
-    need(not set(target) & set(used), claim, "the target is used, so columns cannot be exchanged")
-    need(isinstance(law, Table), claim, "only the columns of a table can be exchanged")
-    family = {frozenset(group) for group in groups}
-    read = values_of(law, used)
-    content = {read(state): row for state, row in to_target.items()}
-    first = used.index(names[0])
-    for name in names[1:]:
-        swap = {names[0]: name, name: names[0]}
-        kept = {frozenset(swap.get(c, c) for c in group) for group in family} == family
-        need(kept, claim, f"{names[0]} and {name} are not protected alike")
-        second = used.index(name)
-        for state, row in content.items():
-            other = list(state)
-            other[first], other[second] = state[second], state[first]
-            need(content.get(tuple(other)) == row, claim, f"{names[0]} and {name} are not exchangeable")
-
-
-def values_of(law, used):
-    """A function from a state to its values, equal exactly when the values are (see `symbol`)."""
-    alphabets = [[(repr(type(v)), v) for v in map(symbol, law.alphabets[law.columns.index(name)])] for name in used]
-
-    def read(state):
-        return tuple(alphabet[i] for alphabet, i in zip(alphabets, state))
-
-    return read
-
-
-def orbits(law, used, swaps):
-    """A function from a state to what permuting the columns of each exchangeable class does not change."""
-    if not swaps:
-        return lambda state: state
-    read = values_of(law, used)
-    classes = [[used.index(name) for name in names] for names in swaps]
-    flat = [i for members in classes for i in members]
-    need(len(set(flat)) == len(flat), "upper bound", "a column is exchangeable in two classes")
-
-    def orbit(state):
-        values = list(read(state))
-        for members in classes:
-            for i, value in zip(members, sorted((values[i] for i in members), key=repr)):
-                values[i] = value
-        return tuple(values)
-
-    return orbit
+# ---- proof_determined ------------------------------------------------------------------------------------------------
+# An upper bound of zero: the protected values determine all that could be told.
 
 
 def bound_when_determined(law, used, target, groups, budgets, prior, proof):
@@ -1313,6 +1126,13 @@ def places_of(proof, kinds):
         places.append((row[0], kinds[row[0]][row[1]]))
     need(len(set(places)) == len(places), "upper bound", "a row is listed twice")
     return places
+
+
+# ---- proof_lines -----------------------------------------------------------------------------------------------------
+# An upper bound from lines below the entropy, one for each cell of a cover of the simplex, with multipliers.
+
+
+MOST_BITS = 1 << 20  # of a denominator in a proof by lines
 
 
 def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
@@ -1607,6 +1427,13 @@ def check_cover(cells, K, denominator):
     need(volume == denominator**K, claim, "the volumes of the cells do not sum to that of the simplex")
 
 
+# ---- vertices --------------------------------------------------------------------------------------------------------
+# Extreme points of the polytope of posteriors, walked from neighbour to neighbour in integers.
+
+
+MOST_BASES = 2_000_000  # more vertices than this are not enumerated again
+
+
 def extreme_points(columns, weights):
     """Every extreme point of {t ≥ 0 : Σ t_c column_c = Σ p_c column_c}, p ∝ weights, as {c: mass}; some perhaps twice.
 
@@ -1723,69 +1550,300 @@ def leaving_row(rows, j, home):
     return best
 
 
-# ---- the whole --------------------------------------------------------------------------------------------------
+class Chords:
+    """A lower bound on entropies without logarithms: chords of the concave -x log₂ x over 2¹³ cells of [0, 1]."""
+
+    cells = 13
+
+    def __init__(self):
+        size = 1 << self.cells
+        self.heights = [
+            int(
+                DOWN.multiply(minus_x_log_x(interval(Fraction(k, size)))[0], Decimal(1 << BITS)).to_integral_value(
+                    ROUND_FLOOR
+                )
+            )
+            for k in range(size + 1)
+        ]
+        self.heights.append(0)
+
+    def entropy(self, masses):
+        """At most Σ -x log₂ x, for x in units of 2^-BITS from 0 to 1."""
+        shift = BITS - self.cells
+        total = 0
+        for x in masses:
+            k = x >> shift
+            low, high = self.heights[k], self.heights[k + 1]
+            total += low + ((high - low) * (x - (k << shift)) >> shift)
+        return total
 
 
-def claims_of(document):
-    """What the file says: law, target, used columns and groups, checked for sense."""
-    given = document.get("law")
-    need(isinstance(given, dict), "law", "there is none")
-    listed = document.get("protect")
-    need(isinstance(listed, list) and listed, "protected groups", "the list is empty: nothing is protected")
-    for group in listed:
-        good = isinstance(group, list) and group and all(isinstance(name, str) for name in group)
-        need(good, "protected groups", f"{ascii(group)[:60]} is no group of columns")
-    kind = given.get("kind")
-    need(isinstance(kind, str) and kind in LAWS, "law", f"its kind {kind!r} is unknown")
-    law = LAWS[kind](given, listed)
-    used = columns_of(document, "use", law.columns, "use")
-    target = columns_of(document, "reveal", law.columns, "target")
-    groups = [columns_of(group, None, law.columns, "protected groups") for group in listed]
-    seen = set()
+# ---- symmetry --------------------------------------------------------------------------------------------------------
+# Columns that may be swapped without changing the law or the groups, and the orbits of states under that.
+
+
+def exchangeable(law, used, target, groups, names, to_target):
+    """Fail unless swapping the first of these columns with any other leaves the law and the groups unchanged."""
+    claim = "upper bound"
+    need(all(set(group) <= set(used) for group in groups), claim, "a group is not used, so columns cannot be exchanged")
+    need(not set(target) & set(used), claim, "the target is used, so columns cannot be exchanged")
+    need(isinstance(law, Table), claim, "only the columns of a table can be exchanged")
+    family = {frozenset(group) for group in groups}
+    read = values_of(law, used)
+    content = {read(state): row for state, row in to_target.items()}
+    first = used.index(names[0])
+    for name in names[1:]:
+        swap = {names[0]: name, name: names[0]}
+        kept = {frozenset(swap.get(c, c) for c in group) for group in family} == family
+        need(kept, claim, f"{names[0]} and {name} are not protected alike")
+        second = used.index(name)
+        for state, row in content.items():
+            other = list(state)
+            other[first], other[second] = state[second], state[first]
+            need(content.get(tuple(other)) == row, claim, f"{names[0]} and {name} are not exchangeable")
+
+
+def values_of(law, used):
+    """A function from a state to its values, equal exactly when the values are (see `symbol`)."""
+    alphabets = [[(repr(type(v)), v) for v in map(symbol, law.alphabets[law.columns.index(name)])] for name in used]
+
+    def read(state):
+        return tuple(alphabet[i] for alphabet, i in zip(alphabets, state))
+
+    return read
+
+
+def orbits(law, used, swaps):
+    """A function from a state to what permuting the columns of each exchangeable class does not change."""
+    if not swaps:
+        return lambda state: state
+    read = values_of(law, used)
+    classes = [[used.index(name) for name in names] for names in swaps]
+    flat = [i for members in classes for i in members]
+    need(len(set(flat)) == len(flat), "upper bound", "a column is exchangeable in two classes")
+
+    def orbit(state):
+        values = list(read(state))
+        for members in classes:
+            for i, value in zip(members, sorted((values[i] for i in members), key=repr)):
+                values[i] = value
+        return tuple(values)
+
+    return orbit
+
+
+# ---- proof_orbits ----------------------------------------------------------------------------------------------------
+# The same bound where all that is used is revealed and columns are exchangeable: one extreme point per orbit.
+
+
+def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
+    """The same bound when all that is used is revealed, so that H(W at t) = H(t), and columns are exchangeable.
+
+    Permuting exchangeable columns then maps extreme points to extreme points of the same entropy and, where multipliers
+    are equal on orbits (checked), of the same π·t: one extreme point per orbit is enough.
+    """
+    claim = "upper bound"
+    for names in swaps:
+        exchangeable(law, used, [], groups, columns_of(names, None, used, claim), prior)
+    orbit, number = orbits(law, used, swaps), {}
+    order = sorted(prior, key=lambda state: (sum(state), state))
+    kind = [number.setdefault(orbit(state), len(number)) for state in order]
+    multiplier = {}
+    for k, state in zip(kind, order):
+        need(multiplier.setdefault(k, pi[state]) == pi[state], claim, "its multipliers are not equal on orbits")
+    read = values_of(law, used)
+    place = {read(state): s for s, state in enumerate(order)}
+    moves = []
+    for names in swaps:
+        where = [used.index(name) for name in names]
+        for i, a in enumerate(where):
+            for b in where[:i]:
+                moves.append([place[swapped(read(state), a, b)] for state in order])
+    rows = []
     for group in groups:
-        need(frozenset(group) not in seen, "protected groups", f"{'+'.join(group)} is listed twice")
-        seen.add(frozenset(group))
-    claims = document.get("claims")
-    need(isinstance(claims, dict), "claims", "there are none")
-    numbers = [decimal(claims.get(key), key) for key in ("information", "upper_bound")]
-    return law, used, target, groups, budgets_of(document, groups), *numbers
+        seen = law.seen_from(used, group, prior)
+        for z in law.weights(group):
+            line = [int(z in seen[state]) for state in order]
+            rows.append([sum(x * prior[state] for x, state in zip(line, order)), *line])
+    scaled = [(multiplier[k].numerator << BITS) // multiplier[k].denominator + 1 for k in range(len(number))]
+    floor, slack, best = None, None, None
+    for count, (denominator, masses) in enumerate(masses_on_bases(rows, len(order), moves, kind)):
+        whole_masses = denominator * law.total
+        low = [(mass << BITS) // whole_masses for _, mass in masses]
+        if count == 2000:
+            floor = Chords()
+        if floor is not None:
+            pull = sum(-(-scaled[k] * mass // whole_masses) for k, mass in masses)
+            if floor.entropy(low) - pull - 4 * len(low) > best:
+                continue
+        shares = [(k, Fraction(mass, whole_masses)) for k, mass in masses]
+        gap = subtract(entropy(interval(t) for _, t in shares), interval(sum(multiplier[k] * t for k, t in shares)))
+        slack = gap if slack is None else (min(slack[0], gap[0]), min(slack[1], gap[1]))
+        best = int(UP.multiply(slack[1], Decimal(1 << BITS)).to_integral_value(ROUND_CEILING)) + 1
+    average = interval(sum(pi[s] * prior[s] for s in prior) / law.total)
+    return subtract(subtract(entropy_of_target(law, target), average), slack)
 
 
-def decimal(text, claim):
-    """A non-negative decimal number."""
-    plain = isinstance(text, str) and len(text) < 40 and text.replace(".", "", 1).isdecimal() and text.isascii()
-    need(plain, claim, f"{text!r} is not a decimal number")
-    return Decimal(text)
+def swapped(values, a, b):
+    """The tuple with two places exchanged."""
+    values = list(values)
+    values[a], values[b] = values[b], values[a]
+    return tuple(values)
 
 
-def budgets_of(document, groups):
-    """For every group None (it is private), or ("leakage", bits) or ("ratio", factor)."""
-    listed = document.get("budgets")
-    if listed is None:
-        return [None] * len(groups)
-    claim, budgets = "budgets", []
-    need(isinstance(listed, list) and len(listed) == len(groups), claim, "they are not one per group")
-    for budget in listed:
-        if budget is None:
-            budgets.append(None)
+def masses_on_bases(rows, size, moves, kind):
+    """Each extreme point of {t ≥ 0 : A t = b} at least once up to permutations, as a denominator and (kind, mass) pairs.
+
+    `rows` are [b | A] in integers. An extreme point is the only solution on some basis: as many independent columns as A
+    has rank. Bases are found by depth-first search over sets of columns in increasing order, with fraction-free
+    elimination. Write a set as its sorted tuple. Each orbit of bases has a lexicographically least member, and every
+    beginning of that is least in its own orbit: had a permutation made it smaller, the image of the whole set would begin
+    with something no larger than that. So a beginning which a permutation makes smaller is left out. Points with equal
+    masses on the same kinds of columns are given once.
+    """
+    independent, basis, det = [], [], 1
+    for row in rows:
+        independent.append(reduce_row(row, independent, basis, det))
+        j = next((j for j in range(1, size + 1) if independent[-1][j]), None)
+        if j is None:
+            independent.pop()
             continue
-        good = isinstance(budget, dict) and len(budget) == 1 and set(budget) <= {"leakage", "ratio"}
-        need(good, claim, f"{ascii(budget)[:60]} is no budget")
-        [(kind, text)] = budget.items()
-        amount = rational(text, claim)
-        need(amount > 0 if kind == "leakage" else amount > 1, claim, f"{kind} {ascii(text)[:60]} is no budget")
-        budgets.append((kind, amount))
-    need(not document.get("also"), claim, "they are not defined together with further laws")
-    return budgets
+        basis.append(j)
+        independent, det = pivot(independent, len(independent) - 1, j, det)
+    rank = len(independent)
+    common = gcd(*(x for row in independent for x in row))
+    start = [[x // common for x in row] for row in independent]
+    seen, visited = set(), 0
+    waiting = [((), start, 1)]  # a set, the rows on [b | later columns], the determinant
+    while waiting:
+        chosen, table, det = waiting.pop()
+        done = len(chosen)
+        first = size - len(table[0]) + 1  # the column that stands at position 1
+        visited += 1
+        need(visited <= MOST_BASES, "upper bound", "there are too many extreme points to enumerate again")
+        if done == rank - 1:
+            for masses in last_columns(table, det, first, chosen):
+                key = masses[0], tuple(sorted((kind[c], mass) for c, mass in masses[1] if mass))
+                if key not in seen:
+                    seen.add(key)
+                    yield key
+            continue
+        for at in range(1, len(table[0])):
+            column = first + at - 1
+            i = next((i for i in range(done, rank) if table[i][at]), None)
+            longer = (*chosen, column)
+            if i is None or (done + 2 < rank and is_less_somewhere(longer, moves)):
+                continue
+            p, line = table[i][at], [table[i][0], *table[i][at + 1 :]]
+            new = []
+            for k, row in enumerate(table):
+                y = row[at]
+                if k == i:
+                    continue
+                rest = row[at + 1 :]
+                new.append(
+                    [(row[0] * p - y * line[0]) // det, *((x * p - y * z) // det for x, z in zip(rest, line[1:]))]
+                )
+            new.insert(done, line)
+            if p < 0:
+                new, p = [[-x for x in row] for row in new], -p
+            waiting.append((longer, new, p))
 
 
-def leakages_of(document, budgets):
-    """What the file says that groups with a budget leak."""
-    listed = document["claims"].get("leakage", [None] * len(budgets))
-    need(isinstance(listed, list) and len(listed) == len(budgets), "leakage", "it is not stated for every group")
-    for text, budget in zip(listed, budgets):
-        need((text is None) == (budget is None), "leakage", "it is stated exactly for groups with a budget")
-    return [None if text is None else decimal(text, "leakage") for text in listed]
+def is_less_somewhere(chosen, moves):
+    """Whether one of the moves makes a set smaller."""
+    return any(tuple(sorted([move[c] for c in chosen])) < chosen for move in moves)
+
+
+def last_columns(table, det, first, chosen):
+    """The bases that one more column makes of a set, where all masses are ≥ 0: a denominator and (column, mass) pairs.
+
+    v, the last row, vanishes on the set. The last mass is v(b)/v(c); the others follow from the rows above.
+    """
+    *above, v = table
+    for at in range(1, len(v)):
+        right, p = v[0], v[at]
+        if not p or (right and (right > 0) != (p > 0)):
+            continue
+        if p < 0:
+            right, p = -right, -p
+        masses = []
+        for row in above:
+            mass = row[0] * p - row[at] * right
+            if mass < 0:
+                break
+            masses.append(mass // det)
+        else:
+            yield p, [*zip(chosen, masses), (first + at - 1, right)]
+        if not right:
+            break  # the last mass is 0, whichever column is last
+
+
+# ---- proof_extreme_points --------------------------------------------------------------------------------------------
+# An upper bound from multipliers, by enumerating all extreme points again.
+
+
+def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
+    """H(W|Y) ≥ π·p + min over extreme points t of [H(W at t) - π·t], all of which are enumerated here again.
+
+    Every posterior p(s|y) of a private channel lies in S = {t ≥ 0 : P t = P p}. H(W at t) - π·t is concave in t, so
+    on S it is smallest at an extreme point; averaging over y gives the bound. States with the same protected values
+    and the same posterior of W are alike: mass may move between them without changing anything but π·t, so they
+    count as one, with the largest of their multipliers. Where columns are exchangeable (checked), averaging t over their
+    permutations changes neither W at t nor, with multipliers made equal on orbits, π·t: orbits count as one state.
+    """
+    listed = proof.get("multipliers")
+    need(isinstance(listed, list) and len(listed) == len(states), "upper bound", "it lacks multipliers")
+    pi = dict(zip(states, (rational(text, "upper bound") for text in listed)))
+    to_target = law.seen_from(used, target, prior)
+    to_groups = [law.seen_from(used, group, prior) for group in groups]
+    values = [sorted(law.weights(group)) for group in groups]
+    swaps = proof.get("exchangeable", [])
+    need(isinstance(swaps, list), "upper bound", "its exchangeable columns are not a list")
+    if swaps and set(target) == set(used):
+        return bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps)
+    for names in swaps:
+        exchangeable(law, used, target, groups, columns_of(names, None, used, "upper bound"), to_target)
+    orbit = orbits(law, used, swaps)
+    classes = {}
+    for state in states:
+        column = tuple(Fraction(seen[state].get(z, 0), prior[state]) for seen, zs in zip(to_groups, values) for z in zs)
+        posterior = tuple(sorted((w, Fraction(weight, prior[state])) for w, weight in to_target[state].items()))
+        key = (orbit(state), posterior) if swaps else (column, posterior)
+        classes.setdefault(key, []).append((state, column))
+    columns = [
+        tuple(sum(prior[s] * c[i] for s, c in members) / sum(prior[s] for s, _ in members) for i in range(len(column)))
+        if swaps
+        else members[0][1]
+        for members in classes.values()
+    ]
+    classes = {key: [state for state, _ in members] for key, members in classes.items()}
+    weights = [sum(prior[s] for s in members) for members in classes.values()]
+    largest = [max(pi[s] for s in members) for members in classes.values()]
+    # P(w | class) from below, in units of 2^-BITS; the true one is less than a unit larger.
+    posteriors = [[(w, (p.numerator << BITS) // p.denominator) for w, p in key[1]] for key in classes]
+    slack, best, floor = None, 0, None
+    unit = Fraction(1, 1 << BITS)
+    scaled = [(x.numerator << BITS) // x.denominator + 1 for x in largest]
+    for count, point in enumerate(extreme_points(columns, weights)):
+        low = {}
+        for c, mass in point.items():
+            for w, share in posteriors[c]:
+                low[w] = low.get(w, 0) + mass.numerator * share // mass.denominator
+        wide = 2 * len(point)
+        if count == 2000:
+            floor = Chords()
+        if floor is not None:
+            # Chords of -x log x lie below it (and its slope is above -2): a point that is far from tight needs no logarithm.
+            pull = sum(-(-scaled[c] * m.numerator // m.denominator) for c, m in point.items())
+            if floor.entropy(low.values()) - pull - 2 * wide * len(low) > best:
+                continue
+        at_point = entropy((interval(x * unit)[0], interval((x + wide) * unit)[1]) for x in low.values())
+        gap = subtract(at_point, interval(sum(largest[c] * m for c, m in point.items())))
+        slack = gap if slack is None else (min(slack[0], gap[0]), min(slack[1], gap[1]))
+        best = int(UP.multiply(slack[1], Decimal(1 << BITS)).to_integral_value(ROUND_CEILING)) + 1
+    average = interval(sum(pi[s] * prior[s] for s in states) / law.total)
+    return subtract(subtract(entropy_of_target(law, target), average), slack)
 
 
 def describe(law, used, target, groups, budgets, stated_information, stated_bound):
@@ -1907,7 +1965,8 @@ def main(arguments):
     return 1
 
 
-if __name__ == "__main__":
+def run():
+    """The command line of a process: exits with its status."""
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
@@ -1915,3 +1974,7 @@ if __name__ == "__main__":
         status = 1
         sys.stderr.close()
     sys.exit(status)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,308 @@
+"""The privacy core: a law as integer weights, a channel as integers, and p(z, y) = p(z) p(y) as equations between them.
+
+Nothing here needs a logarithm or a proof: whoever cares for privacy alone need read no further than this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from math import gcd
+
+from choral.verifier.claims import ClaimFailed, need, rational, whole
+from choral.verifier.reading import is_list
+from choral.verifier.values import symbol
+
+
+def columns_of(document, key, known, claim):
+    """A list of distinct known column names."""
+    names = document.get(key) if isinstance(document, dict) else document
+    need(isinstance(names, list) and names, claim, "it names no column")
+    for name in names:
+        need(isinstance(name, str) and name in known, claim, f"{name!r} is no column of the law")
+    need(len(set(names)) == len(names), claim, f"it names a column twice: {names}")
+    return names
+
+
+class Table:
+    """A law given cell by cell: integer weights over index tuples of named columns."""
+
+    def __init__(self, law, protect):
+        self.columns = law.get("columns")
+        need(
+            isinstance(self.columns, list) and all(isinstance(c, str) for c in self.columns) and self.columns,
+            "law",
+            "it has no columns",
+        )
+        need(len(set(self.columns)) == len(self.columns), "law", "it has two columns of one name")
+        self.alphabets = law.get("alphabets")
+        need(
+            isinstance(self.alphabets, list)
+            and len(self.alphabets) == len(self.columns)
+            and all(isinstance(a, list) and a for a in self.alphabets),
+            "law",
+            "it does not list one alphabet per column",
+        )
+        for name, alphabet in zip(self.columns, self.alphabets):
+            readable = name and name.isprintable() and not set(name) & set(",|+")
+            need(readable, "law", f"{name!a} cannot be a column: it could be misread in the list of groups")
+            different = {symbol(value) for value in alphabet}
+            need(len(different) == len(alphabet), "law", f"the alphabet of {name} lists a value twice")
+        self.cells = {}
+        listed = law.get("cells")
+        need(is_list(listed) and len(listed), "law", "it has no cells")
+        for entry in listed:
+            need(isinstance(entry, list) and len(entry) == len(self.columns) + 1, "law", f"bad cell {entry!r}")
+            *index, text = entry
+            for i, alphabet in zip(index, self.alphabets):
+                need(type(i) is int and 0 <= i < len(alphabet), "law", f"the cell {index} is outside the alphabets")
+            weight = whole(text, "law")
+            need(weight > 0, "law", f"the cell {index} has no weight")
+            need(tuple(index) not in self.cells, "law", f"the cell {index} is listed twice")
+            self.cells[tuple(index)] = weight
+        self.total = sum(self.cells.values())
+        self.known = {}
+
+    def weights(self, names):
+        """Integer weights of the marginal of these columns."""
+        if tuple(names) in self.known:
+            return self.known[tuple(names)]
+        where = [self.columns.index(name) for name in names]
+        sums = {}
+        for cell, weight in self.cells.items():
+            key = tuple(cell[i] for i in where)
+            sums[key] = sums.get(key, 0) + weight
+        if len(names) == 1:
+            self.known[tuple(names)] = sums
+        return sums
+
+    def seen_from(self, used, names, prior):
+        """For each value of the used columns, the joint weights with each value of these columns.
+
+        `prior`, the weights of the used columns, is all that is needed where these are among them.
+        """
+        if self.screens(used, names):
+            return Contained(prior, [used.index(name) for name in names])
+        joint = self.weights([*used, *names])
+        split = {}
+        for cell, weight in joint.items():
+            split.setdefault(cell[: len(used)], {})[cell[len(used) :]] = weight
+        return split
+
+    def screens(self, used, group):
+        """Whether the used columns determine the group."""
+        return set(group) <= set(used)
+
+    def describe(self):
+        """Lines that say what the law is."""
+        lines = [f"{len(self.cells)} cells over {len(self.columns)} columns, weights summing to {short(self.total)}"]
+        for name, alphabet in zip(self.columns, self.alphabets):
+            values = ", ".join(ascii(value) for value in alphabet[:8])
+            lines.append(f"{name}: {len(alphabet)} values ({values}{', …' if len(alphabet) > 8 else ''})")
+        found = hashlib.sha256()
+        for number, cell in enumerate(sorted(self.cells)):
+            item = repr((cell, f"{self.cells[cell]:x}"))
+            found.update(f"{', ' if number else '['}{item}".encode())
+        found.update(b"]")
+        lines.append(f"fingerprint of the weights {found.hexdigest()[:16]}")
+        return lines
+
+
+class Contained:
+    """For each state {value: weight} of columns that the state contains: one value, with all of its weight."""
+
+    def __init__(self, prior, where):
+        self.prior, self.where = prior, where
+
+    def __getitem__(self, state):
+        return {tuple([state[i] for i in self.where]): self.prior[state]}
+
+    def __contains__(self, state):
+        return state in self.prior
+
+    def items(self):
+        """Every state with its value and weight."""
+        return ((state, self[state]) for state in self.prior)
+
+    def values(self):
+        """The value and weight of every state."""
+        return (self[state] for state in self.prior)
+
+
+def short(number):
+    """An integer for people to read."""
+    text = str(number) if number.bit_length() < 200 else f"an integer of {number.bit_length()} bits"
+    return text
+
+
+class Channel:
+    """p(y | s) for every state, and with the prior the joint law of state and code: all in integers.
+
+    A row of the file is [denominator, [code, numerator], …]; `rows` keeps it as (denominator, codes, numerators). With the
+    weight w of the state, the joint mass of state and code is w·numerator / denominator, in units of the law.
+    """
+
+    def __init__(self, document, prior):
+        channel = document.get("channel")
+        need(isinstance(channel, dict), "channel", "there is none")
+        self.codes = channel.get("codes")
+        need(type(self.codes) is int and self.codes > 0, "channel", "it has no codes")
+        states, rows = channel.get("states"), channel.get("rows")
+        need(is_list(states) and is_list(rows), "channel", "it lists no states")
+        need(len(states) == len(rows), "channel", "it does not list one row per state")
+        self.prior, self.rows = prior, dict.fromkeys(prior)
+        known, listed = {}, 0
+        for state, row in zip(states, rows):
+            key = tuple(state) if isinstance(state, list) and all(type(i) is int for i in state) else None
+            need(key in prior, "channel", f"the state {state} has no probability under the law")
+            need(self.rows[key] is None, "channel", f"the state {state} is listed twice")
+            need(isinstance(row, list) and len(row) > 1, "channel", f"the state {state} has no weights")
+            denominator, last, codes, numerators = whole(row[0], "channel"), -1, [], []
+            need(denominator > 0, "channel", f"the denominator of state {state} is zero")
+            for entry in row[1:]:
+                if not isinstance(entry, list) or len(entry) != 2:
+                    raise ClaimFailed("channel", f"bad entry {entry!r} at state {state}")
+                y, text = entry
+                if type(y) is not int or not last < y < self.codes:
+                    raise ClaimFailed("channel", f"codes out of order at state {state}")
+                weight = whole(text, "channel")
+                if weight == 0:
+                    raise ClaimFailed("channel", f"a weight of zero is listed at state {state}")
+                codes.append(y)
+                numerators.append(weight)
+                last = y
+            if sum(numerators) != denominator:
+                reason = (
+                    f"the weights of state {state} do not sum to its denominator, so its codes do not sum to its prior"
+                )
+                raise ClaimFailed("prior", reason)
+            codes = tuple(codes)
+            self.rows[key] = (
+                known.setdefault(denominator, denominator),
+                known.setdefault(codes, codes),
+                array("Q", numerators) if denominator < 1 << 64 else tuple(numerators),
+            )
+            listed += len(codes)
+        need(self.codes <= listed, "channel", f"it claims {self.codes} codes, more than it lists entries")
+        missing = next((key for key, row in self.rows.items() if row is None), None)
+        need(missing is None, "channel", f"the state {list(missing or ())} is missing")
+        self.weigh()
+        for y, total in enumerate(self.mass):
+            need(total > 0, "channel", f"code {y} is never used")
+        need(sum(self.mass) == sum(prior.values()), "prior", "the codes do not sum to the prior")
+
+    def weigh(self):
+        """The mass of every code, in units of the law."""
+        self.mass = [Fraction(0)] * self.codes
+        [sums] = self.sums([Nothing()])
+        for y, total in sums[()].items():
+            self.mass[y] = total
+
+    def under(self, prior):
+        """The same channel with another prior on its states."""
+        other = object.__new__(Channel)
+        other.codes, other.rows, other.prior = self.codes, self.rows, prior
+        other.weigh()
+        return other
+
+    def sums(self, groups):
+        """For each group {z: {y: mass}} in units of the law; group[state] = {z: (p, q)} says P(z | state) = p/q. Exact.
+
+        Masses with one denominator are added as integers; the few sums are then added as fractions.
+        """
+        sums = [{} for _ in groups]
+        for state, weight in self.prior.items():
+            denominator, codes, numerators = self.rows[state]
+            shared = gcd(weight, denominator)
+            top, bottom = weight // shared, denominator // shared
+            masses = [(y, n * top) for y, n in zip(codes, numerators)]
+            for group, parts in zip(groups, sums):
+                for z, (p, q) in group[state].items():
+                    by_bottom = parts.setdefault(z, {}).setdefault(bottom * q, {})
+                    for y, mass in masses:
+                        by_bottom[y] = by_bottom.get(y, 0) + (mass if p == 1 else mass * p)
+        results = []
+        for group in sums:
+            result = {}
+            for z, parts in group.items():
+                total = result.setdefault(z, {})
+                for bottom, row in parts.items():
+                    for y, numerator in row.items():
+                        total[y] = total.get(y, 0) + Fraction(numerator, bottom)
+            results.append(result)
+        return results
+
+
+class Nothing:
+    """The group of no columns, which has one value."""
+
+    def __getitem__(self, state):
+        return {(): (1, 1)}
+
+
+class Shares:
+    """P(z | state) as reduced (p, q), for every value z of a group that has weight together with the state."""
+
+    def __init__(self, law, used, group, prior):
+        self.seen, self.prior = law.seen_from(used, group, prior), prior
+
+    def __getitem__(self, state):
+        total = self.prior[state]
+        return {
+            z: (1, 1) if w == total else (w // gcd(w, total), total // gcd(w, total))
+            for z, w in self.seen[state].items()
+        }
+
+
+def independence(law, group, channel, found):
+    """Privacy of one group: p(z, y) = p(z) p(y) for every z and y, as an equation between integers."""
+    for z, weight in law.weights(group).items():
+        for y, mass in enumerate(channel.mass):
+            if found[z].get(y, 0) * law.total != weight * mass:
+                raise ClaimFailed(
+                    f"privacy of {'+'.join(group)}",
+                    f"the value {list(z)} has probability {float(Fraction(weight, law.total)):.12g} "
+                    f"but {float(found[z].get(y, 0) / mass):.12g} given code {y}",
+                )
+
+
+def within_ratio(law, group, channel, found, most):
+    """A ratio budget: p(z)/ρ ≤ p(z|y) ≤ ρ p(z) for every z and y, as inequalities between integers."""
+    for z, weight in law.weights(group).items():
+        for y, mass in enumerate(channel.mass):
+            here, even = found[z].get(y, 0) * law.total, weight * mass
+            need(
+                here <= most * even and even <= most * here,
+                f"ratio of {'+'.join(group)}",
+                f"the value {list(z)} becomes {shown(Fraction(here) / even)} times as likely given code {y}; "
+                f"the budget is {shown(most)}",
+            )
+
+
+def budgets_of(document, groups):
+    """For every group None (it is private), or ("leakage", bits) or ("ratio", factor)."""
+    listed = document.get("budgets")
+    if listed is None:
+        return [None] * len(groups)
+    claim, budgets = "budgets", []
+    need(isinstance(listed, list) and len(listed) == len(groups), claim, "they are not one per group")
+    for budget in listed:
+        if budget is None:
+            budgets.append(None)
+            continue
+        good = isinstance(budget, dict) and len(budget) == 1 and set(budget) <= {"leakage", "ratio"}
+        need(good, claim, f"{ascii(budget)[:60]} is no budget")
+        [(kind, text)] = budget.items()
+        amount = rational(text, claim)
+        need(amount > 0 if kind == "leakage" else amount > 1, claim, f"{kind} {ascii(text)[:60]} is no budget")
+        budgets.append((kind, amount))
+    need(not document.get("also"), claim, "they are not defined together with further laws")
+    return budgets
+
+
+def shown(number):
+    """A positive number for people to read, rounded up in the fifteenth digit, of whatever size."""
+    digits = Context(prec=15, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+    return f"{digits.divide(Decimal(number.numerator), Decimal(number.denominator)):g}"

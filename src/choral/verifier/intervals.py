@@ -1,0 +1,61 @@
+"""Interval arithmetic: pairs of Decimals, rounded outwards."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from choral.verifier.claims import need
+
+DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
+UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+
+
+def interval(number):
+    """The smallest interval of our precision that contains an exact number."""
+    number = Fraction(number)
+    p, q = Decimal(number.numerator), Decimal(number.denominator)
+    return DOWN.divide(p, q), UP.divide(p, q)
+
+
+def add(x, y):
+    """x + y for intervals."""
+    return DOWN.add(x[0], y[0]), UP.add(x[1], y[1])
+
+
+def subtract(x, y):
+    """x - y for intervals."""
+    return DOWN.subtract(x[0], y[1]), UP.subtract(x[1], y[0])
+
+
+LN2 = DOWN.next_minus(DOWN.ln(Decimal(2))), UP.next_plus(UP.ln(Decimal(2)))
+
+
+def log2(x):
+    """log₂ of a positive interval. `Decimal.ln` is correct to half a unit in the last place: one more is added."""
+    low, high = DOWN.next_minus(DOWN.ln(x[0])), UP.next_plus(UP.ln(x[1]))
+    return DOWN.divide(low, LN2[0 if low < 0 else 1]), UP.divide(high, LN2[1 if high < 0 else 0])
+
+
+def minus_x_log_x(x):
+    """-x log₂ x for an interval within [0, 1]."""
+    low, high = max(x[0], Decimal(0)), min(x[1], Decimal(1))
+    if high <= 0:
+        return Decimal(0), Decimal(0)
+    if low <= 0:
+        # -x log x rises up to 1/e, so on [0, high] it is at most its value at a small `high`.
+        need(high < Decimal("0.25"), "arithmetic", "a probability is too uncertain to take its logarithm")
+        return Decimal(0), UP.multiply(high, log2((high, high))[0].copy_negate())
+    log = log2((low, high))
+    return (
+        max(Decimal(0), DOWN.multiply(low, log[1].copy_negate())),
+        max(Decimal(0), UP.multiply(high, log[0].copy_negate())),
+    )
+
+
+def entropy(probabilities):
+    """Σ -x log₂ x over intervals."""
+    total = Decimal(0), Decimal(0)
+    for x in probabilities:
+        total = add(total, minus_x_log_x(x))
+    return total

@@ -1,0 +1,41 @@
+"""An upper bound of zero: the protected values determine all that could be told."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from choral.verifier.claims import need, rational
+
+
+def bound_when_determined(law, used, target, groups, budgets, prior, proof):
+    """Zero, because P(w | s) = Σ_i c_wi P(z_i | s) for every state: then P(w | y) = Σ_i c_wi p(z_i) for every code."""
+    claim = "upper bound"
+    kinds = [sorted(law.weights(group)) for group in groups]
+    places = places_of(proof, kinds)
+    need(all(budgets[g] is None for g, _ in places), claim, "it rests on a group that is not independent of the code")
+    listed = proof.get("coefficients")
+    values = sorted(law.weights(target))
+    need(isinstance(listed, list) and len(listed) == len(values), claim, "it lacks coefficients")
+    to_target = law.seen_from(used, target, prior)
+    to_groups = [law.seen_from(used, group, prior) for group in groups]
+    for w, row in zip(values, listed):
+        need(isinstance(row, list) and len(row) == len(places), claim, "it lacks coefficients")
+        numbers = [rational(text, claim) for text in row]
+        for state in prior:
+            found = sum(c * to_groups[g][state].get(z, 0) for c, (g, z) in zip(numbers, places))
+            need(found == to_target[state].get(w, 0), claim, f"the target is not determined at state {list(state)}")
+    return Decimal(0), Decimal(0)
+
+
+def places_of(proof, kinds):
+    """The (group, value) pairs that a proof's rows name."""
+    rows, places = proof.get("rows"), []
+    need(isinstance(rows, list), "upper bound", "it names no rows")
+    for row in rows:
+        if isinstance(row, list) and row[:1] == ["also"]:
+            continue
+        good = isinstance(row, list) and len(row) == 2 and all(type(x) is int for x in row)
+        need(good and 0 <= row[0] < len(kinds) and 0 <= row[1] < len(kinds[row[0]]), "upper bound", f"bad row {row}")
+        places.append((row[0], kinds[row[0]][row[1]]))
+    need(len(set(places)) == len(places), "upper bound", "a row is listed twice")
+    return places

@@ -1,0 +1,158 @@
+"""The file: JSON without twin keys, whole, of a known version; its long lists are left in the text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from array import array
+
+from choral.verifier.claims import ClaimFailed, need
+
+FORMAT = "choral release"
+CARD = "choral card"
+VERSION = 1
+LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a file has most of
+LONG = (
+    50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
+)
+BLOCK = 1000  # items of a list that are written at once
+
+
+class Lazy:
+    """A list that is too long to keep: `item` makes the item at a position, anew each time."""
+
+    def __init__(self, size, item):
+        self.size, self.item = size, item
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, position):
+        if not 0 <= position < self.size:
+            raise IndexError(position)
+        return self.item(position)
+
+
+def is_list(value):
+    """Whether a JSON value is a list, kept or not."""
+    return isinstance(value, (list, Lazy))
+
+
+def pieces(value):
+    """A JSON value as text, piece by piece: keys sorted, no spaces."""
+    if isinstance(value, dict):
+        lead = "{"
+        for key in sorted(value):
+            yield f"{lead}{dump(key)}:"
+            yield from pieces(value[key])
+            lead = ","
+        yield "}" if value else "{}"
+    elif isinstance(value, Lazy) or (isinstance(value, list) and len(value) > BLOCK):
+        lead = "["
+        for start in range(0, len(value), BLOCK):
+            block = [value[i] for i in range(start, min(start + BLOCK, len(value)))]
+            yield lead + dump(block)[1:-1]
+            lead = ","
+        yield "]"
+    else:
+        yield dump(value)
+
+
+def dump(value):
+    """A short JSON value as text, keys sorted, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest_of(document):
+    """SHA-256 of everything but the digest, as text with keys sorted and no spaces."""
+    found = hashlib.sha256()
+    for piece in pieces({key: value for key, value in document.items() if key != "digest"}):
+        found.update(piece.encode())
+    return found.hexdigest()
+
+
+def no_twins(pairs):
+    """A JSON object in which no key is given twice."""
+    keys = [key for key, _ in pairs]
+    need(len(set(keys)) == len(keys), "file", "a key is given twice")
+    return dict(pairs)
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=no_twins)
+BLANK = re.compile(r"[ \t\n\r]*")
+
+
+def after(text, place, mark):
+    """The next place that is not blank after this mark, which must be next itself."""
+    place = BLANK.match(text, place).end()
+    if not text.startswith(mark, place):
+        raise ValueError(f"{mark!r} is missing at character {place}")
+    return BLANK.match(text, place + 1).end()
+
+
+def read_value(text, place, path=()):
+    """The JSON value at a place, and where it ends; the long lists of the law and of the channel stay in the text."""
+    place = BLANK.match(text, place).end()
+    if path in LISTS and text.startswith("[", place):
+        return read_list(text, after(text, place, "["))
+    if text.startswith("{", place) and any(path == longer[: len(path)] for longer in LISTS):
+        return read_object(text, after(text, place, "{"), path)
+    return DECODER.raw_decode(text, place)
+
+
+def read_object(text, place, path):
+    """The rest of an object whose first key is at a place."""
+    pairs = []
+    while not (text.startswith("}", place) and not pairs):
+        if not text.startswith('"', place):
+            raise ValueError(f"a key is missing at character {place}")
+        key, place = DECODER.raw_decode(text, place)
+        value, place = read_value(text, after(text, place, ":"), (*path, key))
+        pairs.append((key, value))
+        place = BLANK.match(text, place).end()
+        if text.startswith("}", place):
+            break
+        place = after(text, place, ",")
+    return no_twins(pairs), place + 1
+
+
+def read_list(text, place):
+    """The rest of a list whose first item is at a place."""
+    items, places = [], array("Q")
+    while not (text.startswith("]", place) and not places):
+        item, end = DECODER.raw_decode(text, place)
+        places.append(place)
+        if len(places) <= LONG:
+            items.append(item)
+        place = BLANK.match(text, end).end()
+        if text.startswith("]", place):
+            break
+        place = after(text, place, ",")
+    if len(places) <= LONG:
+        return items, place + 1
+    return Lazy(len(places), lambda i: DECODER.raw_decode(text, places[i])[0]), place + 1
+
+
+def read(text):
+    """The document in a release file, if it is whole and of a version that this file knows."""
+    try:
+        document, end = read_value(text, 0)
+        if BLANK.match(text, end).end() != len(text):
+            raise ValueError("something follows its end")
+    except (ValueError, RecursionError) as error:
+        raise ClaimFailed("file", f"it is not JSON, or it was cut off ({error})") from None
+    kind = document.get("format") if isinstance(document, dict) else None
+    need(kind != CARD, "file", "it is a public card; give the release file that the card was made from")
+    need(kind == FORMAT, "file", "it is not a choral release")
+    version = document.get("version")
+    need(type(version) is int, "file", "it does not say its version")
+    need(version <= VERSION, "file", f"it has version {version}, newer than {VERSION}, which this verifier knows")
+    need(version == VERSION, "file", f"version {version} never existed")
+    try:
+        digest = digest_of(document)
+    except (ValueError, RecursionError) as error:
+        raise ClaimFailed("file", f"it holds what JSON cannot ({error})") from None
+    need(isinstance(document.get("notes"), dict), "file", "it has no notes")
+    need(document.get("digest") == digest, "digest", f"it should be {digest}; the file was altered or cut")
+    return document
