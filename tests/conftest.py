@@ -8,6 +8,7 @@ list of it. Processor time, of a test and of the processes that it waits for, so
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,9 @@ def pytest_runtest_protocol(item):
         with open(notes, "a") as file:
             file.write(f"{sum(os.times()[:4]) - before:.2f} {item.nodeid}\n")
     return result
+
+
+@pytest.fixture(autouse=True)
+def _state_folder(tmp_path_factory, monkeypatch):
+    """Whatever is noted of ledgers outside is noted for one test alone."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state" / secrets.token_hex(8)))

@@ -495,7 +495,8 @@ def test_the_command_says_what_it_did(folder, release):
     output = folder / "codes.csv"
     ended = run(folder / "release.choral", folder / "table.csv", "-o", output, "--id", "who")
     assert ended.exit_code == 0, ended.output
-    for part in ("6000 of 6000 rows", "column 'who'", str(folder / "choral.ledger")):
+    new = f"A NEW ledger was started at {folder / 'choral.ledger'}"
+    for part in ("6000 of 6000 rows", "column 'who'", f"recorded in {folder / 'choral.ledger'}", new):
         assert part in ended.output
     facts = json.loads(
         run(folder / "release.choral", folder / "table.csv", "-o", output, "--id", "who", "--force", "--json").output
@@ -509,7 +510,22 @@ def test_the_command_says_what_it_did(folder, release):
         "id": "who",
         "output": str(output),
         "ledger": str(folder / "choral.ledger"),
+        "new_ledger": False,
+        "remarks": [],
     }
+
+
+def test_a_damaged_ledger_never_passes_for_an_empty_one(folder, release, table):
+    """A second release would draw for all people again: two codes of one person can reveal a protected value."""
+    other = fit(table, **RULES)
+    told(release, table, folder, id="who")
+    whole = (folder / "ledger").read_bytes()
+    for damaged in (b"", whole[:15], whole[:16384]):
+        (folder / "ledger").write_bytes(damaged)
+        with pytest.raises(LedgerError, match=r"empty|no ledger|damaged") as refusal:
+            told(other, table, folder, "second.parquet", id="who")
+        assert "backup" in refusal.value.remedy
+        assert not (folder / "second.parquet").exists()
 
 
 def test_the_key_may_live_apart(folder, release):

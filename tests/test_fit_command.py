@@ -169,3 +169,11 @@ def test_one_of_a_kind_is_said_in_the_singular(folder):
     shown = run("fit", folder / "table.csv", *asked, "--also", folder / "other.csv", "-o", folder / "r").output
     assert "under 1 more law too" in shown
     assert "less than 1 time (" in shown
+
+
+def test_a_card_may_be_written_for_a_release_that_replaces_one_of_which_nothing_was_given_out(folder):
+    """Whether anything was is read in the ledger while the card is being entered in it."""
+    assert run("fit", folder / "table.csv", *ASKED, "-o", folder / "r.choral").exit_code == 0
+    fitted(folder, release="other.choral", card="other.json")
+    ended = fitted(folder, "--force")
+    assert cards(folder) == 2, ended.output

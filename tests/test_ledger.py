@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
+import random
+import shutil
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from choral.errors import LedgerError
-from choral.release import ledger as module
+from choral.release import ledger_entry as module
+from choral.release import ledger_file
 from choral.release.fit import fit
 from choral.release.identity import blocks
 from choral.release.ledger import Use, open_ledger
@@ -321,6 +327,215 @@ def test_an_entry_that_was_not_settled_or_failed_is_not_recorded(path):
     assert kept(path) == {}
 
 
+def edited(path, *statements):
+    """The ledger after somebody, or something, wrote into it."""
+    with sqlite3.connect(path) as sql:
+        for statement in statements:
+            sql.execute(statement)
+    sql.close()
+
+
+def flipped(path, place, bit=0):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1 << bit
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM record WHERE number = 1",
+        "DELETE FROM record",
+        "DELETE FROM disclosed",
+        "DELETE FROM release",
+        "INSERT INTO card VALUES (1, 'd', 3)",
+        "DELETE FROM about",
+        "DELETE FROM seal",
+        "DELETE FROM seal WHERE number = 1",
+        "DROP TABLE record",
+        "UPDATE record SET part = part + 1",
+        "UPDATE record SET tags = zeroblob(length(tags))",
+        "UPDATE about SET id_column = NULL, id_kind = NULL",
+        "UPDATE release SET key_check = 'other'",
+        "UPDATE disclosed SET rows = rows + 1",
+        "INSERT INTO record VALUES (NULL, 0, 1, zeroblob(16))",
+    ],
+)
+def test_a_ledger_that_was_changed_by_others_is_refused(path, statement):
+    """One with rows deleted would admit a second draw for the people in them."""
+    told(path, [1, 2, 3], [10, 20, 30])
+    told(path, [4], [40], table="u")
+    edited(path, statement)
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="damaged") as refusal, open_ledger(path):
+        pass
+    assert "backup" in refusal.value.remedy
+    assert "another file" not in refusal.value.remedy
+    assert path.read_bytes() == before
+
+
+def test_a_flipped_bit_of_the_key_is_noticed(path):
+    """Under another key every identifier has another tag: all people would be new."""
+    told(path, [1, 2, 3], [10, 20, 30])
+    with sqlite3.connect(path) as sql:
+        [(key,)] = sql.execute("SELECT key FROM about").fetchall()
+    sql.close()
+    flipped(path, path.read_bytes().index(key) + 7, 3)
+    with pytest.raises(LedgerError, match="damaged"):
+        told(path, [1, 2, 3], [11, 21, 31], table="u")
+
+
+def test_a_flipped_bit_anywhere_is_noticed_or_loses_nothing(path):
+    """Free space inside SQLite's pages may hold anything; what was recorded may not change."""
+    whole = bytes(told(path, [1, 2, 3], [10, 20, 30]).read_bytes())
+    draw = random.Random(6)
+    used = [place for place, byte in enumerate(whole) if byte]
+    noticed = 0
+    for place in draw.sample(used, 40):
+        path.write_bytes(whole)
+        flipped(path, place, draw.randrange(8))
+        try:
+            with open_ledger(path):
+                assert kept(path) == {"a": 3}
+        except LedgerError:
+            noticed += 1
+    assert noticed > 10
+
+
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 99, 100, 5000, 16384, 40000])
+def test_a_ledger_cut_short_is_refused_and_left_as_it_is(path, size):
+    told(path, [1, 2, 3], [10, 20, 30])
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(LedgerError) as refusal:
+        told(path, [1, 2, 3], [11, 21, 31], table="u")
+    assert "backup" in refusal.value.remedy
+    assert path.stat().st_size == size
+
+
+def test_an_old_copy_is_refused(path, tmp_path):
+    told(path, [1], [10])
+    backup = path.read_bytes()
+    told(path, [2], [20], table="u")
+    newest = path.read_bytes()
+    path.write_bytes(backup)
+    with pytest.raises(LedgerError, match=r"old copy of a ledger: it has 1 entries.* had 2"):
+        told(path, [2], [21], table="v", release="b")
+    path.write_bytes(newest)
+    told(path, [1, 2], [10, 20], table="w")
+
+
+def test_a_copy_that_went_its_own_way_is_refused(path, tmp_path, monkeypatch):
+    """Two copies of one ledger know different people: what one told, the other would tell again."""
+    told(path, [1], [10])
+    (tmp_path / "copy").write_bytes(path.read_bytes())
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("XDG_STATE_HOME", str(tmp_path / "another machine"))
+        told(tmp_path / "copy", [3], [30], table="u")
+        told(tmp_path / "copy", [4], [40], table="v")
+    told(path, [2], [20], table="u")
+    with pytest.raises(LedgerError, match="went its own way"):
+        told(tmp_path / "copy", [2], [21], table="w", release="b")
+
+
+def test_a_new_ledger_says_so_until_something_is_recorded(path):
+    with open_ledger(path) as ledger:
+        assert ledger.new
+        assert f"A NEW ledger was started at {path}" in ledger.remarks[0]
+    with refused("twice", 1):
+        told(path, [1, 1], [10, 10])
+    with open_ledger(path) as ledger:
+        assert ledger.new
+    told(path, [1], [10])
+    with open_ledger(path) as ledger:
+        assert (ledger.new, ledger.remarks) == (False, ())
+    path.unlink()
+    with open_ledger(path) as ledger:
+        assert ledger.remarks[1] == f"Another ledger was at {path} before, with 1 entries."
+
+
+def test_where_nothing_can_be_noted_this_is_said_and_the_ledger_works(path, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    told(path, [1], [10])
+    with open_ledger(path) as ledger:
+        assert ["would not be noticed" in remark for remark in ledger.remarks] == [True]
+
+
+def test_a_new_ledger_is_there_whole_or_not_at_all(path, monkeypatch):
+    """Killed while one is made, the name is free: an empty file under it is never the beginning of a ledger."""
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_file.os, "link", lambda *names: [][0])
+        with pytest.raises(IndexError), open_ledger(path):
+            pass
+    assert not path.exists()
+    told(path, [1], [10])
+
+
+FROZEN = Path(__file__).parent / "frozen" / "v1"
+
+
+def test_a_ledger_of_the_version_before_is_upgraded_and_says_once_what_is_not_known(path):
+    shutil.copy(FROZEN / "choral.ledger", path)
+    with open_ledger(path) as ledger:
+        assert not ledger.new
+        [remark] = ledger.remarks
+        assert "Whether it lost anything before cannot be known" in remark
+    with sqlite3.connect(path) as sql:
+        [(column,)] = sql.execute("SELECT id_column FROM about").fetchall()
+    sql.close()
+    told(path, [10**6], [1], column=column, table="u")
+    with open_ledger(path) as ledger:
+        assert not ledger.remarks
+    edited(path, "DELETE FROM record WHERE number = 1")
+    with pytest.raises(LedgerError, match="damaged"), open_ledger(path):
+        pass
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM about", "UPDATE about SET key = x'00'", "DROP TABLE record"])
+def test_a_ledger_of_the_version_before_that_cannot_be_used_is_refused(path, damage):
+    shutil.copy(FROZEN / "choral.ledger", path)
+    edited(path, damage)
+    with pytest.raises(LedgerError), open_ledger(path):
+        pass
+
+
+class OneLedger(RuleBasedStateMachine):
+    """Disclosures, refusals, reopening and damage in any order, beside a plain dictionary of what was told."""
+
+    def __init__(self):
+        super().__init__()
+        self.path = Path(tempfile.mkdtemp()) / "l"
+        self.known = {}
+        self.count = 0
+
+    @rule(ids=st.lists(st.integers(0, 9), max_size=5, unique=True), shift=st.integers(0, 1))
+    def disclose(self, ids, shift):
+        self.count += 1
+        wrong = [i for i in ids if self.known.get(i, shift) != shift]
+        with refused("changed", len(wrong)) if wrong else nullcontext():
+            told(self.path, ids, [i * 2 + shift for i in ids], table=str(self.count))
+            self.known |= dict.fromkeys(ids, shift)
+
+    @rule(table=st.sampled_from(["record", "disclosed", "release"]))
+    def damage(self, table):
+        if not self.known:
+            return
+        whole = self.path.read_bytes()
+        edited(self.path, f"DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})")
+        with pytest.raises(LedgerError, match="damaged"), open_ledger(self.path):
+            pass
+        self.path.write_bytes(whole)
+
+    @invariant()
+    def knows_as_many_as_were_told(self):
+        if self.known:
+            assert kept(self.path) == {"a": len(self.known)}
+
+
+OneLedger.TestCase.settings = settings(max_examples=6, stateful_step_count=6)
+TestOneLedger = OneLedger.TestCase
+
+
 @pytest.mark.parametrize(
     "content", [b"not a database, but long enough to be taken for one" * 20, b"SQLite format 3\0" + bytes(90)]
 )
@@ -355,14 +570,14 @@ def test_a_full_disk_is_told_and_leaves_the_ledger_as_it_was(path, monkeypatch):
 
     many = np.arange(10**5)
     with monkeypatch.context() as patch:
-        patch.setattr(module.sqlite3, "connect", small)
+        patch.setattr(ledger_file.sqlite3, "connect", small)
         with pytest.raises(LedgerError, match="full"):
             told(path, many, many, table="u")
     assert kept(path) == {"a": 1}
 
 
 def test_a_second_process_waits_and_is_told(path, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.1)
     with open_ledger(path) as ledger, ledger.disclosing(use()) as entry:
         entry.add(blocks(pa.array([1])), word([1]))
         with pytest.raises(LedgerError, match="in use by another process"):
@@ -378,11 +593,12 @@ def test_killed_in_the_middle_nothing_is_recorded(path):
         import sys, time
         from pathlib import Path
         import numpy as np, pyarrow as pa
-        from choral.release import ledger as module
+        from choral.release import ledger_entry
         from choral.release.identity import blocks
-        module.AT_ONCE = 1000
-        with module.open_ledger(Path({str(path)!r})) as ledger:
-            with ledger.disclosing(module.Use("a", "u", 2, None, "id", "text", key_check="k")) as entry:
+        from choral.release.ledger import Use, open_ledger
+        ledger_entry.AT_ONCE = 1000
+        with open_ledger(Path({str(path)!r})) as ledger:
+            with ledger.disclosing(Use("a", "u", 2, None, "id", "text", key_check="k")) as entry:
                 entry.add(blocks(pa.array(np.arange(500_000))), np.zeros(500_000, dtype=np.uint64))
                 print("written", flush=True)
                 time.sleep(60)

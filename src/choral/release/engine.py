@@ -26,7 +26,8 @@ from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError,
 from choral.files import check_output, keep_apart
 from choral.release import identity
 from choral.release.file import Release
-from choral.release.ledger import SHOWN, Conflict, Entry, Use, open_ledger
+from choral.release.ledger import SHOWN, Use, open_ledger
+from choral.release.ledger_entry import Conflict, Entry
 from choral.release.recipe import Recipe
 from choral.release.sampler import UNSEEN, PairSampler, Sampler, States, Words, codes_of
 from choral.release.sql import identifier
@@ -47,7 +48,10 @@ ENDINGS = (".parquet", ".csv")
 
 @dataclass(frozen=True)
 class Told:
-    """What a disclosure did: rows read, codes written, rows left out by `missing drop`, rows with the extra code."""
+    """What a disclosure did: rows read, codes written, rows left out by `missing drop`, rows with the extra code.
+
+    `new_ledger` says that nothing was in the ledger before, and `remarks` what else should be known of it, in sentences.
+    """
 
     rows: int
     disclosed: int
@@ -57,6 +61,8 @@ class Told:
     id: str | None
     output: Path
     ledger: Path
+    new_ledger: bool = False
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -161,7 +167,18 @@ class _Run:
                     os.fsync(handle)
             _put_in_place(hidden, self.target, self.force)
         told = self.done - self.dropped
-        return Told(self.done, told, self.dropped, self.unseen, self.release.digest, self.id, self.target, self.book)
+        return Told(
+            self.done,
+            told,
+            self.dropped,
+            self.unseen,
+            self.release.digest,
+            self.id,
+            self.target,
+            self.book,
+            ledger.new,
+            ledger.remarks,
+        )
 
     def _stream(self, hidden: Path, entry: Entry) -> None:
         carried = [] if self.id is None else [self.id]

@@ -20,7 +20,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,8 @@ from choral.release.engine import (
 )
 from choral.release.file import Release
 from choral.release.kinds import kind_of_type
-from choral.release.ledger import Conflict, Entry, Tagger, Use, open_ledger
+from choral.release.ledger import Use, open_ledger
+from choral.release.ledger_entry import Conflict, Entry, Tagger
 from choral.release.spark.frames import SparkTable, spark_table
 from choral.release.spark.session import heard_by_driver, in_plain_words, started
 from choral.release.table import connect, reading
@@ -209,7 +210,7 @@ class _Run:
                     _put_in_place(folder / "told", self.target, self.force, hidden / "before")
             finally:
                 shutil.rmtree(hidden, ignore_errors=True)
-        return told
+        return replace(told, new_ledger=ledger.new, remarks=ledger.remarks)
 
     def _written(self, folder: Path, entry: Entry) -> Told:
         """Draw, compare with the ledger, and write what is told to the hidden folder."""

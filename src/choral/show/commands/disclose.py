@@ -74,3 +74,5 @@ def disclose(
         )
     typer.echo(f"identified   by {f'column {told.id!r}' if told.id else 'row number in this very table'}")
     typer.echo(f"saved        {told.output} (recorded in {told.ledger})")
+    for remark in told.remarks:
+        typer.echo(f"ledger       {remark}")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from choral.describe.joint import Joint
     from choral.disclosure import Disclosure
     from choral.release.file import Release
+    from choral.release.ledger import Ledger as OpenLedger
     from choral.release.recipe import Recipe
 
 EXAMPLE = "example:"
@@ -190,6 +191,7 @@ def fit(
 
     Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends.
     """
+    from choral.release.ledger import beside
     from choral.show.progress import interval_bar
 
     read = {"the table": table, "a further table": also, "the earlier release": after, "the earlier key": after_key}
@@ -253,12 +255,15 @@ def fit(
                 **search,
                 progress=bar,
             )
-    _save(release, output, key, card, precision, ledger, force)
+    book = ledger or beside(output)
+    recorded = _save(release, output, key, card, precision, book, force)
     seconds = time.monotonic() - start
     dropped = _left_out(table, release)
     if as_json:
-        files = {"release": str(output), "card": card and str(card), "key": key and str(key)}
+        files: dict[str, Any] = {"release": str(output), "card": card and str(card), "key": key and str(key)}
         about = {**_about_table(release), "left_out": dropped}
+        if recorded is not None:
+            files |= {"ledger": str(book), "new_ledger": recorded.new, "remarks": list(recorded.remarks)}
         print_json({**summary(release.disclosure), **about, "seconds": round(seconds, 3), **files})
         return
     for line in [*summary_lines(release.disclosure, release.recipe), *_table_lines(release, rules["bins"], dropped)]:
@@ -269,13 +274,15 @@ def fit(
     if key is not None:
         typer.echo(f"key          {key} (whoever has it can undo the guarantee: keep it apart from the release)")
     if card is not None:
-        typer.echo(f"card         {card} (public; probabilities rounded to {precision} decimals)")
+        typer.echo(f"card         {card} (public; probabilities rounded to {precision} decimals; recorded in {book})")
         zero = sum(round(p, precision) == 0 for p in release.disclosure.p_y)
         if zero:
             typer.echo(
                 f"remark       {zero} of {release.disclosure.codes} codes are so rare that the card says probability 0: take "
                 "fewer codes (--codes), or more decimals (--precision)"
             )
+    for remark in () if recorded is None else recorded.remarks:
+        typer.echo(f"ledger       {remark}")
 
 
 def decode(
@@ -327,26 +334,27 @@ def _save(
     key: Path | None,
     card: Path | None,
     precision: int,
-    ledger: Path | None,
+    ledger: Path,
     force: bool,
-) -> None:
-    """Write release, key, card and ledger, or none of them.
+) -> OpenLedger | None:
+    """Write release, key, card and ledger, or none of them; the ledger that was used, if there is a card.
 
     The card takes its place last, once the ledger has it: a card that nobody remembers could be published twice.
     """
     from choral.files import whole_file
     from choral.release.card import card_of
-    from choral.release.ledger import beside, open_ledger
+    from choral.release.ledger import open_ledger
 
     new = [path for path in (output, key) if path is not None and not path.exists()]
     try:
         if card is None:
             release.save(output, key, force=force)
-            return
+            return None
         with whole_file(card, force) as hidden:
             hidden.write_text(card_of(release, precision).text, encoding="utf-8")
-            with open_ledger(ledger or beside(output)) as book:
+            with open_ledger(ledger) as book:
                 book.record_card(release, lambda: release.save(output, key, force=force))
+        return book
     except FileInTheWayError:
         raise
     except BaseException:
