@@ -8,17 +8,23 @@ import json
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from threading import Barrier, Thread
 
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("duckdb")
 
+import httpx
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -28,12 +34,13 @@ from choral.release.card import card_of
 from choral.release.file import load_release
 from choral.release.fit import fit, pose_table
 from choral.release.table import open_table
-from choral.show.studio import curve, jobs, result, worker
+from choral.show.studio import connections, curve, jobs, result, security, serve, worker
 from choral.show.studio.app import create_app
 from choral.show.studio.game import Game
 from choral.show.studio.question import Question, outlook
 from choral.show.studio.samples import SAMPLES
 from choral.show.studio.security import HEADERS, Door
+from choral.show.studio.tables import open_facts
 from choral.show.studio.workspace import Workspace, session_folder
 
 PORT = 8123
@@ -296,6 +303,135 @@ def test_columns_are_described(client):
         1,
         True,
     )
+
+
+def test_tables_that_are_opened_at_once_have_numbers_of_their_own(door, workspace, monkeypatch):
+    """All twelve are being looked at in the same moment; nobody gets another one's table."""
+    meeting = Barrier(12)
+
+    def together(*asked):
+        meeting.wait(PATIENCE)
+        return open_facts(*asked)
+
+    monkeypatch.setattr("choral.show.studio.workspace.open_facts", together)
+    client = entered(door, workspace)
+    with ThreadPoolExecutor(12) as pool:
+        texts = [f"column{i},b\n1,2\n2,1\n" for i in range(12)]
+        answers = [found.json() for found in pool.map(lambda text: upload(client, text), texts)]
+    assert sorted(answer["number"] for answer in answers) == list(range(1, 13))
+    assert [answer["columns"][0]["name"] for answer in answers] == [f"column{i}" for i in range(12)]
+    listed = {one["number"]: one["columns"] for one in client.get("/api/state").json()["tables"]}
+    assert listed == {answer["number"]: answer["columns"] for answer in answers}
+
+
+def test_a_small_file_with_a_huge_cell_has_small_answers(client, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    table = pa.table({"note": ["x" * 20_000_000, "y"], "a": ["z" * 900, "q"], "b": [1, 2]})
+    pyarrow.parquet.write_table(table, tmp_path / "huge.parquet", compression="zstd")
+    answer = upload(client, (tmp_path / "huge.parquet").read_bytes(), "huge.parquet")
+    assert answer.status_code == 200
+    note, a, _ = answer.json()["columns"]
+    assert "20,000,000 bytes" in note["holds"]
+    assert (note["values"], note["shown"]) == (0, [])
+    assert sorted(map(len, a["shown"])) == [1, 80]
+    roles = {"note": "reveal", "a": "protect", "b": "use"}
+    asked = {"table": 1, "question": {"roles": roles}}
+    refusals = [client.post(f"/api/{path}", json=asked) for path in ("outlook", "solve", "curve")]
+    for one in refusals:
+        assert one.status_code == 422
+        assert "'note' has cells of more than" in one.json()["error"]
+    assert all(len(one.content) < 20_000 for one in (answer, *refusals, client.get("/api/state")))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [",".join(f"c{i}" for i in range(1001)), "a," + "n" * 201, "a," + "n" * 50_000],
+    ids=["many", "long", "huge"],
+)
+def test_names_that_fill_the_page_are_refused(client, header):
+    answer = upload(client, f"{header}\n{','.join('1' * (header.count(',') + 1))}\n")
+    assert answer.status_code == 422
+    assert "columns" in answer.json()["error"]
+    assert len(answer.content) < 5000
+
+
+def test_only_so_many_tables_are_open(client, monkeypatch):
+    monkeypatch.setattr("choral.show.studio.workspace.MOST_TABLES", 2)
+    answers = [upload(client, "a,b\n1,2\n2,1\n") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 422]
+
+
+# ---- clients that keep it waiting -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def listening(door, workspace):
+    """The address of a studio in a thread, on a socket, and its door."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        found.listen(512)
+        address = found.getsockname()
+        door = replace(door, port=address[1])
+        server = serve.server(create_app(door, workspace))
+        thread = Thread(target=server.run, kwargs={"sockets": [found]})
+        thread.start()
+        yield address, door
+        server.should_exit = True
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def test_half_open_requests_are_closed_and_others_are_answered_meanwhile(listening, monkeypatch):
+    """Nothing sent, half a head, a head that drips in, and half a body: each is ended by the studio."""
+    monkeypatch.setattr(connections, "WAIT", 1.0)
+    monkeypatch.setattr(security, "GRACE", 1.0)
+    address, door = listening
+    parts = [b"", b"GET / HTT", b"GET / HTTP/1.1\r\nX: ", half_a_body(door)]
+    with ExitStack() as stack:
+        opened = [stack.enter_context(socket.create_connection(address, PATIENCE)) for _ in range(75) for _ in parts]
+        for one, part in zip(opened, parts * 75, strict=True):
+            with suppress(OSError):  # among so many the studio may have ended it already
+                one.sendall(part)
+        with httpx.Client(base_url=f"http://127.0.0.1:{door.port}", timeout=PATIENCE) as other:
+            assert other.get(f"/?token={door.token}").status_code == 200
+            assert other.get("/api/state").status_code == 200
+        ended = [received(one) for one in opened]
+    assert set(ended[0::4]) | set(ended[1::4]) | set(ended[2::4]) == {b""}
+    for said in ended[3::4]:
+        assert said == b"" or said.startswith(b"HTTP/1.1 408 ")
+    assert any(ended[3::4]), "half a body is answered in words"
+
+
+def half_a_body(door):
+    home = f"127.0.0.1:{door.port}"
+    head = f"POST /api/outlook HTTP/1.1\r\nHost: {home}\r\nOrigin: http://{home}\r\nContent-Length: 9999\r\n"
+    return f'{head}Cookie: {door.cookie}={door.token}\r\nContent-Type: application/json\r\n\r\n{{"table'.encode()
+
+
+@pytest.mark.parametrize("part", [lambda door: b"GET / HTTP/1.1\r\nX: ", half_a_body], ids=["head", "body"])
+def test_drops_do_not_buy_time(listening, monkeypatch, part):
+    """A head, and a body, that arrive by the byte are ended as if nothing had come."""
+    monkeypatch.setattr(connections, "WAIT", 0.5)
+    monkeypatch.setattr(security, "GRACE", 0.5)
+    address, door = listening
+    with socket.create_connection(address, PATIENCE) as slow, suppress(ConnectionError):
+        slow.sendall(part(door))
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            slow.sendall(b"x")
+            time.sleep(0.05)
+        pytest.fail("the studio still listens")
+
+
+def received(connection):
+    """All that comes until the other side ends it, which it has to."""
+    said = b""
+    with suppress(ConnectionResetError):
+        while part := connection.recv(1 << 16):
+            said += part
+    return said
 
 
 # ---- questions -------------------------------------------------------------------------------------------------------
@@ -807,8 +943,6 @@ def test_a_defect_says_so_and_shows_nothing(door, workspace, monkeypatch):
 
 
 def test_the_command_logs_nothing_of_the_data_and_leaves_nothing_behind(tmp_path):
-    import httpx
-
     program = "from choral.show.cli import main; main()"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(
@@ -840,20 +974,16 @@ def test_the_command_logs_nothing_of_the_data_and_leaves_nothing_behind(tmp_path
 
 
 def test_the_command_refuses_what_it_cannot_use(tmp_path):
-    import socket
-
-    from choral.show.studio.serve import serve
-
     with pytest.raises(ChoralError, match="no folder"):
-        serve(0, tmp_path / "none", None, 1, lambda *_: None)
+        serve.serve(0, tmp_path / "none", None, 1, lambda *_: None)
     (tmp_path / "file").touch()
     with pytest.raises(ChoralError, match="no folder"):
-        serve(0, None, tmp_path / "file", 1, lambda *_: None)
+        serve.serve(0, None, tmp_path / "file", 1, lambda *_: None)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(ChoralError, match="cannot be used"):
-            serve(taken.getsockname()[1], None, None, 1, lambda *_: None)
+            serve.serve(taken.getsockname()[1], None, None, 1, lambda *_: None)
 
 
 def test_the_law_that_is_posed_is_that_of_the_table(tmp_path):

@@ -25,8 +25,8 @@ from choral.show.studio.jobs import BusyError, Jobs
 from choral.show.studio.question import Question
 from choral.show.studio.samples import SAMPLES
 from choral.show.studio.security import RELEASE, UPLOAD, Door, Guard, size_in_words
-from choral.show.studio.tables import Opened, with_source
-from choral.show.studio.workspace import Workspace, shown
+from choral.show.studio.tables import LONGEST_WORDS, Opened, shown, with_source
+from choral.show.studio.workspace import Workspace
 from choral.version import __version__
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
     """The studio behind its door, on these folders."""
     jobs = Jobs(ended=lambda job: workspace.sweep())
     games: dict[str, Game] = {}
-    one_look = Lock()
+    one_look, one_game = Lock(), Lock()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -85,17 +85,20 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
     async def in_words(request: Request, error: ChoralError) -> JSONResponse:
         statuses = ((BusyError, 409), (LedgerError, 409), (ColumnError, 404))
         status = next((status for kind, status in statuses if isinstance(error, kind)), 422)
-        return JSONResponse({"error": error.what, "remedy": error.remedy}, status)
+        return JSONResponse(
+            {"error": shown(error.what, LONGEST_WORDS), "remedy": shown(error.remedy, LONGEST_WORDS)}, status
+        )
 
     @app.exception_handler(RequestValidationError)
     async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:])
-        return JSONResponse({"error": f"The request was not understood: {where}: {first['msg']}.", "remedy": ""}, 422)
+        what = shown(f"The request was not understood: {where}: {first['msg']}.", LONGEST_WORDS)
+        return JSONResponse({"error": what, "remedy": ""}, 422)
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> JSONResponse:
-        return JSONResponse({"error": str(error.detail), "remedy": ""}, error.status_code)
+        return JSONResponse({"error": str(error.detail), "remedy": ""}, error.status_code, error.headers)
 
     @app.get("/")
     async def index() -> HTMLResponse:
@@ -108,7 +111,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
     def state() -> dict[str, Any]:
         return {
             "files": None if workspace.folder is None else workspace.files(),
-            "tables": [_table(opened) for opened in workspace.tables.values()],
+            "tables": [_table(opened) for opened in workspace.opened()],
             "job": jobs.last and jobs.last.to_json(),
             "curve": "curve" in jobs.latest and jobs.latest["curve"].to_json(),
             "results": [_listed(workspace.view(name)) for name in workspace.results()],
@@ -155,15 +158,21 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
     def open_file(name: str) -> dict[str, Any]:
         return _table(workspace.add_file(name))
 
+    def table_for(asked: Asked) -> Opened:
+        """The table that a question is about, once both make sense together."""
+        opened = workspace.table(asked.table)
+        opened.check_usable(asked.question.roles)
+        asked.question.arguments()
+        return opened
+
     @app.post("/api/outlook")
     def outlook(asked: Asked) -> dict[str, Any]:
         with one_look:
-            return with_source(workspace.table(asked.table), lambda source: question.outlook(asked.question, source))
+            return with_source(table_for(asked), lambda source: question.outlook(asked.question, source))
 
     @app.post("/api/solve")
     def solve(asked: Asked) -> dict[str, Any]:
-        opened = workspace.table(asked.table)
-        asked.question.arguments()
+        opened = table_for(asked)
         folder = workspace.new_result()
         task = {"path": str(opened.path), "folder": str(folder), "question": asked.question.model_dump()}
         table = {fact: getattr(opened, fact) for fact in ("number", "name", "rows", "origin", "digest")}
@@ -171,8 +180,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
 
     @app.post("/api/curve")
     def curve(asked: Asked) -> dict[str, Any]:
-        opened = workspace.table(asked.table)
-        asked.question.arguments()
+        opened = table_for(asked)
         task = {"path": str(opened.path), "folder": str(workspace.session), "question": asked.question.model_dump()}
         return jobs.start("curve", asked.model_dump(), task).to_json()
 
@@ -213,6 +221,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
     @app.post("/api/results/{name}/codes")
     def codes(name: str, wanted: Codes) -> dict[str, str]:
         opened = workspace.table_of(name)
+        opened.check_usable([] if wanted.id is None else [wanted.id])
         ledger = workspace.ledger(workspace.view(name))
         if wanted.nothing_was_given_away:
             handing.start_ledger_anew(ledger)
@@ -229,9 +238,10 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
         return _link(name, handing.write_report(workspace.result(name)))
 
     def game_of(name: str) -> Game:
-        if name not in games:
-            games[name] = Game.of(workspace.result(name), workspace.view(name))
-        return games[name]
+        with one_game:
+            if name not in games:
+                games[name] = Game.of(workspace.result(name), workspace.view(name))
+            return games[name]
 
     @app.get("/api/results/{name}/game")
     def scores(name: str) -> dict[str, Any]:

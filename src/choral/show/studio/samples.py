@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 from choral.describe import examples
 from choral.describe.joint import Joint
 from choral.errors import ColumnError, did_you_mean
+from choral.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,9 @@ class Sample:
         """The table as a CSV file in this folder, written once."""
         path = folder / f"{self.name}.csv"
         if not path.exists():
-            with path.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows(self.rows())
+            text = io.StringIO(newline="")
+            csv.writer(text).writerows(self.rows())
+            write_whole(path, text.getvalue(), True)
         return path
 
 

@@ -7,6 +7,7 @@ token, and pages of other sites lack it too and are told by their Origin; a name
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import Iterable
@@ -31,10 +32,15 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+CLOSE = {"Connection": "close"}
 UPLOAD, RELEASE = "/api/upload", "/api/release"
 SMALL = 1 << 20
 """Bytes of any request but an upload of a table or of a release."""
 TOKEN_BYTES = 32
+GRACE = 20.0
+"""Seconds in which a small body has arrived; a browser on this machine needs milliseconds."""
+SLOWEST = 50_000
+"""Bytes of a body in a second beyond these."""
 
 
 @dataclass(frozen=True)
@@ -134,15 +140,23 @@ class Guard:
         return f"This is larger than {size_in_words(most)}.", "Start with a larger --upload-limit, or use --folder DIR."
 
     def _measured(self, scope: Scope, receive: Receive) -> Receive:
-        """`receive` that refuses to go on beyond the limit, whatever length was declared."""
-        left = self._most(scope)
+        """`receive` that refuses to go on beyond the limit, whatever length was declared, and for a body that drips in."""
+        most, got, more = self._most(scope), 0, True
+        began = asyncio.get_running_loop().time()
 
         async def measured() -> Message:
-            nonlocal left
-            message = await receive()
-            left -= len(message.get("body", b""))
-            if left < 0:
-                raise HTTPException(413, " ".join(self._too_large(scope)))
+            nonlocal got, more
+            if not more:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(began + GRACE + got / SLOWEST):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, "The request did not arrive in time. Send it again.", CLOSE) from None
+            more = message.get("more_body", False)
+            got += len(message.get("body", b""))
+            if got > most:
+                raise HTTPException(413, " ".join(self._too_large(scope)), CLOSE)
             return message
 
         return measured
@@ -163,7 +177,7 @@ def _same(given: Iterable[str], token: str) -> bool:
 
 async def _answer(send: Send, status: int, what: str, remedy: str) -> None:
     body = json.dumps({"error": what, "remedy": remedy}).encode()
-    sent = {**HEADERS, "Content-Type": "application/json", "Content-Length": str(len(body)), "Connection": "close"}
+    sent = {**HEADERS, "Content-Type": "application/json", "Content-Length": str(len(body)), **CLOSE}
     headers = [(name.lower().encode(), value.encode()) for name, value in sent.items()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

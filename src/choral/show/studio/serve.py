@@ -8,9 +8,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from choral.errors import ChoralError
 from choral.show.studio.security import Door
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
 
 LOOPBACK = "127.0.0.1"
 
@@ -29,8 +34,6 @@ def serve(
     given that page, since the arguments of programs, and so the token, are seen by everyone on the machine) and with
     the ledger. A `ledger` that is named and cannot be used is refused before that.
     """
-    import uvicorn
-
     from choral.release.ledger import open_ledger
     from choral.show.studio.app import create_app
     from choral.show.studio.workspace import Workspace, session_folder
@@ -48,14 +51,23 @@ def serve(
             with open_ledger(workspace.book):
                 pass
         app = create_app(door, workspace)
-        config = uvicorn.Config(
-            app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=2
-        )
         for ending in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(ending, signal.default_int_handler)
         ready(door, _leading_page(session, door), workspace.book)
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listening])
+            server(app).run(sockets=[listening])
+
+
+def server(app: FastAPI) -> uvicorn.Server:
+    """A server that writes no log and does not wait for slow clients."""
+    import uvicorn
+
+    from choral.show.studio.connections import Connection
+
+    config = uvicorn.Config(
+        app, http=Connection, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=2
+    )
+    return uvicorn.Server(config)
 
 
 def _leading_page(session: Path, door: Door) -> Path:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from choral.errors import ChoralError, LawError
+from choral.errors import ChoralError, LawError, ProblemError
 from choral.release.kinds import KINDS, NUMERIC, kind_of_type
 from choral.release.recipe import canonical_sql
 from choral.release.table import Source, open_table, reading
@@ -16,6 +16,15 @@ from choral.release.table import Source, open_table, reading
 T = TypeVar("T")
 SHOWN = 4
 """Values of a column that are shown."""
+LONGEST_SHOWN = 80
+"""Characters of a name or a value that are shown."""
+LONGEST_WORDS = 2000
+"""Characters of an error's words, which may quote a name or a value."""
+LONGEST_CELL = 1000
+"""Bytes of a cell: a column that holds more in one is text to be read, not a value that others share."""
+LONGEST_NAME = 200
+MOST_COLUMNS = 1000
+"""Columns of a table: the page lists all of them."""
 FEW = 12
 """A numeric column with more values is proposed to be binned."""
 
@@ -30,6 +39,7 @@ class ColumnFacts:
     values: int
     missing: int
     shown: tuple[str, ...]
+    too_long: bool = False
 
     @property
     def bins(self) -> str:
@@ -39,15 +49,24 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class Opened:
-    """A table that was opened: where it lies, what people call it, and what it holds."""
+    """A table that was opened: where it lies, what people call it, and what it holds. Its number is given to it later."""
 
-    number: int
     name: str
     path: Path
     origin: str
     rows: int
     digest: str
     columns: tuple[ColumnFacts, ...]
+    number: int = 0
+
+    def check_usable(self, names: Iterable[str]) -> None:
+        """Refuse columns with cells that are too long."""
+        for column in self.columns:
+            if column.too_long and column.name in names:
+                raise ProblemError(
+                    f"'{column.name}' has cells of more than {LONGEST_CELL} bytes.",
+                    "Leave it out, or shorten its values.",
+                )
 
     def in_words(self, error: ChoralError) -> ChoralError:
         """An error about the file, with the name that people know in place of the path."""
@@ -59,7 +78,17 @@ def named(error: ChoralError, path: Path, name: str) -> ChoralError:
     return ChoralError(error.what.replace(str(path), name), error.remedy.replace(str(path), name))
 
 
-def open_facts(number: int, name: str, path: Path, origin: str) -> Opened:
+def shown(text: str, most: int = LONGEST_SHOWN) -> str:
+    """Text that came from outside, for a page: printable, in lines, and short.
+
+    >>> shown("a\\tb", 3), shown("abcd", 3)
+    ('a?b', 'ab…')
+    """
+    plain = "".join(c if c.isprintable() or c == "\n" else "?" for c in text[:most])
+    return plain if len(text) <= most else f"{plain[:-1]}…"
+
+
+def open_facts(name: str, path: Path, origin: str) -> Opened:
     """Look at a table once, as a whole; raises for what is no table, or has a single column."""
     try:
         with closing((source := open_table(path)).connection):
@@ -68,8 +97,13 @@ def open_facts(number: int, name: str, path: Path, origin: str) -> Opened:
                     f"{name} has one column, '{next(iter(source.columns))}'.",
                     "A disclosure needs one column to tell about and another to look at.",
                 )
+            if len(source.columns) > MOST_COLUMNS or any(len(column) > LONGEST_NAME for column in source.columns):
+                raise LawError(
+                    f"{name} has {len(source.columns)} columns, the longest name {max(map(len, source.columns))} letters.",
+                    f"Here a table may have {MOST_COLUMNS} columns, with names of {LONGEST_NAME} letters: leave some out.",
+                )
             columns = tuple(_facts(source, column) for column in source.columns)
-            return Opened(number, name, path, origin, source.rows(), source.digest(), columns)
+            return Opened(name, path, origin, source.rows(), source.digest(), columns)
     except ChoralError as error:
         raise named(error, path, name) from None
 
@@ -86,8 +120,13 @@ def with_source(opened: Opened, ask: Callable[[Source], T]) -> T:
 def _facts(source: Source, name: str) -> ColumnFacts:
     kind = kind_of_type(source.columns[name])
     if kind is None:
-        return ColumnFacts(name, source.columns[name], False, 0, 0, ())
+        return ColumnFacts(name, shown(source.columns[name]), False, 0, 0, ())
     value = canonical_sql(name, kind)
+    if kind == "text":
+        [(longest,)] = _ask(source, f"SELECT max(strlen({value})) FROM {source.sql}")
+        if (longest or 0) > LONGEST_CELL:
+            holds = f"text of up to {longest:,} bytes in one cell, and more than {LONGEST_CELL} are too long"
+            return ColumnFacts(name, holds, False, 0, 0, (), True)
     rows = _ask(
         source,
         f"SELECT CAST({value} AS VARCHAR) AS v, count(*) AS n FROM {source.sql} GROUP BY 1 "
@@ -96,8 +135,8 @@ def _facts(source: Source, name: str) -> ColumnFacts:
     [(many, missing)] = _ask(
         source, f"SELECT count(DISTINCT {value}), count(*) FILTER (({value}) IS NULL) FROM {source.sql}"
     )
-    shown = tuple(str(v) for v, _ in rows if v is not None)
-    return ColumnFacts(name, KINDS[kind], kind in NUMERIC, many, missing, shown)
+    values = tuple(shown(str(v)) for v, _ in rows if v is not None)
+    return ColumnFacts(name, KINDS[kind], kind in NUMERIC, many, missing, values)
 
 
 def _ask(source: Source, sql: str) -> list[tuple[Any, ...]]:

@@ -24,7 +24,7 @@ from choral.release.table import open_table
 from choral.show.progress import Moment, Recorder
 from choral.show.studio import curve, result
 from choral.show.studio.question import Question
-from choral.show.studio.tables import named
+from choral.show.studio.tables import LONGEST_WORDS, named, shown
 
 GONE = 3
 """Exit status when the studio is gone."""
@@ -45,7 +45,7 @@ def main() -> None:
     try:
         {"fit": _fit, "curve": _curve, "open": _open}[job["kind"]](job, say)
     except ChoralError as error:
-        say(error=error.what, remedy=error.remedy)
+        say(error=shown(error.what, LONGEST_WORDS), remedy=shown(error.remedy, LONGEST_WORDS))
     except MemoryError:
         say(error="There is not enough memory for this.", remedy="Use fewer columns or fewer bins.")
 

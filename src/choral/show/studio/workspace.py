@@ -16,7 +16,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from choral.errors import ChoralError, ColumnError, LawError
@@ -24,12 +26,14 @@ from choral.release.ledger import NAME
 from choral.release.table import READERS
 from choral.show.studio import result
 from choral.show.studio.samples import sample
-from choral.show.studio.tables import Opened, open_facts
+from choral.show.studio.tables import Opened, open_facts, shown
 
 PREFIX = "choral-studio-"
 LOCK = "lock"
 MOST_LISTED = 500
 """Files of the allowed folder that are listed."""
+MOST_TABLES = 50
+"""Tables that are open: the page is told about all of them."""
 
 
 @contextmanager
@@ -83,6 +87,7 @@ class Workspace:
         self.book = usual_ledger(keep) if ledger is None else ledger
         self.place = session / "results" if keep is None else keep
         self.tables: dict[int, Opened] = {}
+        self._lock = Lock()
         for path in (self.place, session / "uploads", session / "examples"):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.sweep()
@@ -106,10 +111,19 @@ class Workspace:
         return Path(path)
 
     def add(self, name: str, path: Path, origin: str) -> Opened:
-        """Look at a table and remember it."""
-        number = len(self.tables) + 1
-        self.tables[number] = opened = open_facts(number, shown(name), path, origin)
+        """Look at a table and remember it, under a number of its own however many are opened at once."""
+        found = open_facts(shown(name), path, origin)
+        with self._lock:
+            if len(self.tables) >= MOST_TABLES:
+                raise ChoralError(f"{MOST_TABLES} tables are open.", "End the studio and start it again.")
+            number = len(self.tables) + 1
+            self.tables[number] = opened = replace(found, number=number)
         return opened
+
+    def opened(self) -> list[Opened]:
+        """All tables that are open, the oldest first."""
+        with self._lock:
+            return list(self.tables.values())
 
     def add_example(self, name: str) -> Opened:
         """Open an invented table."""
@@ -154,7 +168,7 @@ class Workspace:
     def table_of(self, name: str) -> Opened:
         """The table that a result was made for; raises if it is not open now."""
         digest = self.view(name)["table"]["digest"]
-        for opened in reversed(self.tables.values()):
+        for opened in reversed(self.opened()):
             if opened.digest == digest:
                 return opened
         raise ChoralError("The table of this result is not open.", "Open that very table again, and then ask again.")
@@ -194,9 +208,3 @@ class Workspace:
         """Remove what an ended search left unfinished."""
         for path in self.place.glob(".result-*.partial"):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def shown(name: str) -> str:
-    """A name that came from outside, for messages."""
-    plain = "".join(c if c.isprintable() else "?" for c in name)
-    return plain if len(plain) <= 80 else f"{plain[:79]}…"
