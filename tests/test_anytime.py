@@ -19,10 +19,10 @@ from laws import exactly_private
 from scale import private_in_integers, sensors, symmetric
 
 import choral as ch
-from choral.disclosure import reduced_problem
+from choral.design.plan import plan
 from choral.errors import ProblemError
-from choral.planner import plan
 from choral.problem.form import Form, form_of
+from choral.reductions.chain import reduced_problem
 
 SLACK = 1e-12
 PATIENCE = 120

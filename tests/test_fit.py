@@ -18,7 +18,7 @@ from joined import verifier
 from tables import leaks, tables
 
 from choral.describe.joint import Joint
-from choral.disclosure import load
+from choral.design.load import load
 from choral.errors import (
     ChoralError,
     ColumnError,

@@ -12,7 +12,7 @@ from laws import exactly_private, full_joints
 from scale import orbit, rejected, symmetric, symmetric_joints
 
 import choral as ch
-from choral.disclosure import certified
+from choral.design.disclose import certified
 from choral.exact.information import stated_bound, stated_information
 from choral.problem.form import form_of
 from choral.reductions.alike import MergeAlike

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from laws import exactly_private, full_joints, joints
 
 import choral as ch
-from choral.disclosure import certified
+from choral.design.disclose import certified
 from choral.errors import SolverError
 from choral.exact.repair import repair
 from choral.problem.bounds import group_bound

@@ -15,9 +15,9 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array, eye_array, kron, vstack
 
 import choral as ch
-from choral.disclosure import reduced_problem
 from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
+from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.interior_point import InteriorPoint, equality_error, repaired_bound
 from choral.solvers.regular_cells import RegularCells, to_grid

@@ -21,16 +21,16 @@ _HOME = {
     "MarkovChain": "choral.describe.markov",
     "pose": "choral.problem.pose",
     "windows": "choral.problem.pose",
-    "disclose": "choral.disclosure",
-    "self_disclose": "choral.disclosure",
-    "load": "choral.disclosure",
-    "Disclosure": "choral.disclosure",
-    "bounds": "choral.front",
-    "plan": "choral.front",
-    "capacity_curve": "choral.front",
-    "extreme_points": "choral.front",
-    "hypergraph": "choral.front",
-    "self_bounds": "choral.front",
+    "disclose": "choral.design.disclose",
+    "self_disclose": "choral.design.disclose",
+    "load": "choral.design.load",
+    "Disclosure": "choral.design.result",
+    "bounds": "choral.design.outlook",
+    "plan": "choral.design.outlook",
+    "capacity_curve": "choral.theory.capacity",
+    "extreme_points": "choral.design.outlook",
+    "hypergraph": "choral.design.outlook",
+    "self_bounds": "choral.design.outlook",
     "self_disclosure_curve": "choral.theory.self_disclosure",
     "entropy_rate": "choral.theory.entropy_rate",
     "entropy_rate_curve": "choral.theory.entropy_rate",
@@ -56,20 +56,20 @@ if TYPE_CHECKING:
     from choral.describe.compact import Sensors as Sensors
     from choral.describe.joint import Joint as Joint
     from choral.describe.markov import MarkovChain as MarkovChain
-    from choral.disclosure import Disclosure as Disclosure
-    from choral.disclosure import disclose as disclose
-    from choral.disclosure import load as load
-    from choral.disclosure import self_disclose as self_disclose
-    from choral.front import bounds as bounds
-    from choral.front import capacity_curve as capacity_curve
-    from choral.front import extreme_points as extreme_points
-    from choral.front import hypergraph as hypergraph
-    from choral.front import plan as plan
-    from choral.front import self_bounds as self_bounds
+    from choral.design.disclose import disclose as disclose
+    from choral.design.disclose import self_disclose as self_disclose
+    from choral.design.load import load as load
+    from choral.design.outlook import bounds as bounds
+    from choral.design.outlook import extreme_points as extreme_points
+    from choral.design.outlook import hypergraph as hypergraph
+    from choral.design.outlook import plan as plan
+    from choral.design.outlook import self_bounds as self_bounds
+    from choral.design.result import Disclosure as Disclosure
     from choral.problem.pose import pose as pose
     from choral.problem.pose import windows as windows
     from choral.release.file import load_release as load_release
     from choral.release.fit import fit as fit
+    from choral.theory.capacity import capacity_curve as capacity_curve
     from choral.theory.entropy_rate import entropy_rate as entropy_rate
     from choral.theory.entropy_rate import entropy_rate_curve as entropy_rate_curve
     from choral.theory.many_samples import tradeoff as tradeoff

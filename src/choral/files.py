@@ -18,6 +18,13 @@ BESIDE = ("-journal", "-wal", "-shm", ".wal")
 """What SQLite and DuckDB keep beside a database; without it the database may be damaged."""
 
 
+def path_of(path: Any) -> Path:
+    """The path that was given, if it is one."""
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise ReleaseFileError(f"{path!r} is not a path.", "Give the name of a file.")
+    return Path(path)
+
+
 def check_output(path: Path, force: bool, over: Collection[str] = ()) -> None:
     """Raise unless a file may be written here: its folder exists, and nothing is in the way (or `force`).
 

@@ -1,7 +1,7 @@
 """The certificate: one JSON document with the law, the channel and the proof, all in integers (hexadecimal).
 
 `release_document` builds it; `document_to_text` and `text_to_document` are the file format, version 1, described in
-docs/release-format.md. Only what the verifier accepts is ever written to a file (see `choral.disclosure`).
+docs/release-format.md. Only what the verifier accepts is ever written to a file (see `choral.design.result`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from choral.describe.channels import Channel
 from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.joint import Joint
+from choral.describe.law import Law
 from choral.errors import ReleaseFileError, VerificationError
 from choral.problem.budget import Budget
 from choral.problem.form import further_rows
@@ -34,7 +35,6 @@ from choral.problem.solution import (
 from choral.verifier import command, reading
 from choral.verifier.claims import ClaimFailed
 
-Law: TypeAlias = "Joint | Exchangeable | Sensors"
 T = TypeVar("T")
 FORMAT = "choral release"
 VERSION = 1

@@ -9,7 +9,6 @@ from typing import Any
 
 from choral.describe.channels import bsc
 from choral.describe.joint import Joint
-from choral.front import CurvePoint, capacity_curve
 from choral.paper.many_samples import BERNOULLI, ON_A_LINE, THIRDS
 from choral.paper.record import Effort, Found, Picture, Section, Table, formula, holds
 from choral.paper.self_disclosure import SOURCE, Q, entropy
@@ -19,6 +18,7 @@ from choral.schemes.masked import MaskedScheme
 from choral.schemes.subsets import random_subsets_at_most, random_subsets_mean
 from choral.show.plots import capacity_plot, lines_plot, tradeoff_plot
 from choral.show.plots.curves import Series
+from choral.theory.capacity import CurvePoint, capacity_curve
 from choral.theory.many_samples import TradeoffPoint, full_data, output_perturbation, tradeoff
 
 F = Fraction

@@ -9,9 +9,10 @@ import numpy as np
 
 from choral.describe import examples
 from choral.describe.channels import bec, bsc
-from choral.disclosure import disclose, problem_of
-from choral.front import bounds, extreme_points, hypergraph
+from choral.design.disclose import disclose
+from choral.design.outlook import bounds, extreme_points, hypergraph
 from choral.paper.record import Effort, Found, Picture, Section, Table, exactly, holds, printed
+from choral.problem.question import problem_of
 from choral.show.plots import channel_plot, diagram_plot, ladder_plot, posterior_plot
 from choral.show.plots.diagram import Link, Stage
 from choral.solvers import reference

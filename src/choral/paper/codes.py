@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from choral.describe import examples
-from choral.disclosure import disclose, self_disclose
-from choral.front import bounds
+from choral.design.disclose import disclose, self_disclose
+from choral.design.outlook import bounds
 from choral.paper.record import Effort, Found, Picture, Section, exactly, holds
 from choral.show.plots import channel_plot
 

@@ -10,13 +10,13 @@ from typing import Any
 from choral.describe import examples
 from choral.describe.channels import bsc
 from choral.describe.joint import Joint
-from choral.disclosure import disclose
-from choral.front import capacity_curve
+from choral.design.disclose import disclose
 from choral.paper.record import Claim, Effort, Found, Picture, Section, Table, exactly, formula, holds, printed
 from choral.show.plots import capacity_plot, diagram_plot, lines_plot
 from choral.show.plots.curves import Series
 from choral.show.plots.diagram import Link, Stage
 from choral.theory import typical
+from choral.theory.capacity import capacity_curve
 from choral.theory.many_samples import bridge, fresh_sample_curve, full_data, output_perturbation
 from choral.theory.sufficient import information_curve, sufficient_statistic
 

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from choral.describe import examples
-from choral.disclosure import self_disclose
+from choral.design.disclose import self_disclose
 from choral.paper.record import Effort, Found, Picture, Section, Table, formula, holds
 from choral.paper.self_disclosure import entropy
 from choral.show.plots import lines_plot

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from choral.describe import examples
-from choral.disclosure import self_disclose
+from choral.design.disclose import self_disclose
 from choral.paper.record import Claim, Effort, Found, Picture, Section, Table, formula, holds
 from choral.schemes import (
     DeclaredLaw,

@@ -7,8 +7,8 @@ from itertools import product
 
 from choral.describe import examples
 from choral.describe.joint import Joint
-from choral.disclosure import disclose
-from choral.front import bounds, hypergraph
+from choral.design.disclose import disclose
+from choral.design.outlook import bounds, hypergraph
 from choral.paper.record import Effort, Found, Picture, Section, Table, exactly, formula, holds
 from choral.show.plots import before_after_plot, hypergraph_plot
 

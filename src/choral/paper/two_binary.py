@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from choral.describe import examples
 from choral.describe.joint import Joint
-from choral.disclosure import disclose
-from choral.front import extreme_points
+from choral.design.disclose import disclose
+from choral.design.outlook import extreme_points
 from choral.paper.record import Claim, Effort, Found, Picture, Section, Table, exactly, formula
 from choral.show.plots import segment_plot
 from choral.theory.two_binary import two_binary_channel, two_binary_information

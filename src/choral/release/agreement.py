@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from choral.describe.joint import Joint
-from choral.disclosure import Disclosure
+from choral.design.result import Disclosure
 from choral.errors import VerificationError
 from choral.exact.certificate import encode
 from choral.release.kinds import kind_of_type, kind_of_value

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from choral.disclosure import Disclosure
+from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.problem.solution import floats_of
 from choral.release.advice import UNLIKELY, summary_of

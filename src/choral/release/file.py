@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from choral.describe.display import Listing
-from choral.disclosure import Disclosure, of_document, read_document
+from choral.design.load import of_document, read_document
+from choral.design.result import Disclosure
 from choral.errors import FileInTheWayError, ReleaseFileError
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, kind_of, write_whole

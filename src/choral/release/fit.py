@@ -10,12 +10,13 @@ from functools import cached_property
 from typing import Any
 
 from choral.describe.joint import Cell, Joint
-from choral.disclosure import disclose, reduced_problem
+from choral.design.disclose import disclose
+from choral.design.limits import Progress
 from choral.errors import ColumnError, LawError, ProblemError
-from choral.limits import Progress
 from choral.problem.form import form_of
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group, pose
+from choral.reductions.chain import reduced_problem
 from choral.release.bins import Bins, check_bins, rules_of
 from choral.release.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
 from choral.release.file import KEY_BYTES, Release

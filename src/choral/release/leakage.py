@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from choral.describe.joint import Cell, Joint
-from choral.disclosure import Disclosure
+from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.problem.kernel import Floats
 from choral.problem.solution import ExactChannel, floats_of

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from choral.describe.joint import missing_as_none
-from choral.disclosure import by_name
+from choral.describe.records import by_name
 from choral.errors import ColumnError, LawError, ReleaseFileError, TooLargeError, did_you_mean
 from choral.exact.certificate import decode, encode
 from choral.release.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value

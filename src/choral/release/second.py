@@ -18,9 +18,10 @@ from fractions import Fraction
 from typing import Any
 
 from choral.describe.joint import Joint
-from choral.disclosure import Disclosure, certified, disclose
+from choral.design.disclose import certified, disclose
+from choral.design.limits import Progress
+from choral.design.result import Disclosure
 from choral.errors import ProblemError
-from choral.limits import Progress
 from choral.problem.bounds import group_bound
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group

@@ -28,7 +28,8 @@ import numpy as np
 
 from choral.describe.joint import Joint
 from choral.describe.numbers import over_common_denominator
-from choral.disclosure import Disclosure, self_disclose
+from choral.design.disclose import self_disclose
+from choral.design.result import Disclosure
 from choral.errors import LawError
 from choral.schemes.draws import ExactRows
 from choral.schemes.law import DeclaredLaw, Marginal, Whole, check_size, declared, names_of, one_dimension, whole_number

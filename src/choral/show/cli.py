@@ -112,7 +112,7 @@ def curve(
 ) -> None:
     """The disclosure capacity against the number of samples, each point a certified interval."""
     from choral.files import check_output, keep_apart, write_whole
-    from choral.front import CurvePoint, capacity_curve
+    from choral.theory.capacity import CurvePoint, capacity_curve
 
     keep_apart({"the table": csv, "the plot": plot})
     for path in (csv, plot):

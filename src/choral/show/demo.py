@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from choral.describe import examples
-from choral.disclosure import Disclosure, disclose
+from choral.design.disclose import disclose
+from choral.design.result import Disclosure
 from choral.exact import certificate
 
 LIMITS = (

@@ -13,7 +13,7 @@ from html import escape
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from choral.limits import Progress as IntervalCallback
+from choral.design.limits import Progress as IntervalCallback
 
 NARROW = 12.0
 """Orders of magnitude of the gap that a full bar stands for."""

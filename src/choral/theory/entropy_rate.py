@@ -24,7 +24,7 @@ import flint
 
 from choral.describe.ball_arithmetic import ball_of, entropy_ball, float_above, float_below
 from choral.describe.markov import MarkovChain, stationary
-from choral.disclosure import self_disclose
+from choral.design.disclose import self_disclose
 from choral.errors import ProblemError
 from choral.exact.information import PRECISION
 from choral.problem.pose import windows

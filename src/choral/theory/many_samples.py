@@ -14,7 +14,8 @@ from typing import Any
 from choral.describe.compact import Exchangeable
 from choral.describe.joint import Cell, Joint
 from choral.describe.numbers import exact
-from choral.disclosure import Disclosure, disclose
+from choral.design.disclose import disclose
+from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.theory.sufficient import sufficient_statistic, type_masses
 

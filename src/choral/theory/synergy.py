@@ -13,7 +13,7 @@ from itertools import combinations, permutations
 from typing import TypeAlias
 
 from choral.describe.joint import Joint, split_names
-from choral.disclosure import disclose
+from choral.design.disclose import disclose
 from choral.errors import ColumnError, ProblemError, SolverError, TooLargeError
 
 Antichain: TypeAlias = "tuple[tuple[int, ...], ...]"

@@ -36,7 +36,7 @@ from choral.show.options import (
 
 if TYPE_CHECKING:
     from choral.describe.joint import Joint
-    from choral.disclosure import Disclosure
+    from choral.design.result import Disclosure
     from choral.release.file import Release
     from choral.release.ledger import Ledger as OpenLedger
     from choral.release.recipe import Recipe
@@ -89,8 +89,8 @@ def bounds(
     """Say what can be disclosed before solving: feasibility, rank, upper bound, price, number of codes."""
     from dataclasses import asdict
 
-    from choral.disclosure import problem_of
-    from choral.front import bounds as bounds_of_law
+    from choral.design.outlook import bounds as bounds_of_law
+    from choral.problem.question import problem_of
     from choral.release.binned import protections
 
     question = _question(table, reveal, protect, use, order, bins, missing, min_count, law)
@@ -122,7 +122,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say how a problem would be solved, and why, without solving it."""
-    from choral.front import plan as outlook
+    from choral.design.outlook import plan as outlook
 
     question = _question(table, reveal, protect, use, order, bins, missing, min_count, law)
     found = outlook(question.law, *question.asked)
@@ -530,7 +530,7 @@ def _fit_example(
     table: str, asked: dict[str, Any], search: dict[str, Any], output: Path, force: bool, as_json: bool
 ) -> None:
     """Solve for a law without a table; what is saved is a disclosure."""
-    from choral.disclosure import disclose
+    from choral.design.disclose import disclose
     from choral.show.progress import interval_bar
 
     with interval_bar(quiet=as_json) as bar:

@@ -10,7 +10,7 @@ import typer
 from choral.show.options import AsJson, Force, examples, print_json
 
 if TYPE_CHECKING:
-    from choral.disclosure import Disclosure
+    from choral.design.result import Disclosure
     from choral.release.audit import Audit
     from choral.release.file import Release
 
@@ -78,7 +78,7 @@ def report(
 def _audited(found: Release | Disclosure, table: str | None, disclosed: str | None) -> Audit | None:
     """The audit, where the law has columns to audit."""
     from choral.describe.joint import Joint
-    from choral.disclosure import Disclosure
+    from choral.design.result import Disclosure
     from choral.release.audit import audit
 
     if isinstance(found, Disclosure) and not isinstance(found.law, Joint) and table is None and disclosed is None:

@@ -39,7 +39,7 @@ def verified(release: Path, as_json: bool) -> int:
 
 def _reason_against_recipe(release: Path) -> str | None:
     """Why the recipe of a verified file does not fit; empty if it does, None if there is none."""
-    from choral.disclosure import of_document, read_document
+    from choral.design.load import of_document, read_document
     from choral.errors import ReleaseFileError, VerificationError
     from choral.release.agreement import check_recipe
     from choral.release.recipe import Recipe

@@ -8,7 +8,7 @@ from typing import Any
 
 from choral.describe.compact import Exchangeable
 from choral.describe.display import written
-from choral.disclosure import Disclosure
+from choral.design.result import Disclosure
 from choral.show.plots.style import INK, above, altair, counted, distinct, finished
 
 MOST_CODES = 40

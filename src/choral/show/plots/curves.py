@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from choral.errors import ProblemError
-from choral.front import CurvePoint
 from choral.show.plots.style import BLUE, COLOURS, DASHES, INK, SHAPES, altair, finished, number, short
+from choral.theory.capacity import CurvePoint
 from choral.theory.many_samples import TradeoffPoint
 
 WIDTH, HEIGHT = 520, 320

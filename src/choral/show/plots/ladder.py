@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from choral.disclosure import Disclosure
+from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.show.plots.style import BLUE, GREY, INK, altair, finished, number
 from choral.show.progress import Moment

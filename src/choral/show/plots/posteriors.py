@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from choral.disclosure import Disclosure
+from choral.design.result import Disclosure
 from choral.problem.kernel import Variable
 from choral.show.plots.channel import leading, left_out
 from choral.show.plots.style import BLUE, INK, above, altair, counted, distinct, finished, number, short

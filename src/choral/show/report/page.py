@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from choral.disclosure import Disclosure
+from choral.design.result import Disclosure
 from choral.release.audit import Audit
 from choral.release.card import Card
 from choral.release.file import Release

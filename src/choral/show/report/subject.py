@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from choral.describe.compact import Exchangeable, Sensors
-from choral.disclosure import Disclosure
+from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.exact import certificate
 from choral.problem.kernel import Variable

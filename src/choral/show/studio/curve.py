@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from choral.describe.joint import entropy_of
-from choral.disclosure import disclose
+from choral.design.disclose import disclose
 from choral.problem.kernel import Problem, Variable
 from choral.release.fit import Posed
 from choral.theory.many_samples import TradeoffPoint

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from choral.disclosure import reduced_problem
+from choral.design.plan import plan
 from choral.errors import ProblemError
-from choral.planner import plan
 from choral.problem.bounds import best_group, bounds_of
 from choral.problem.form import form_of
+from choral.reductions.chain import reduced_problem
 from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.fit import MIN_COUNT, Posed, pose_table
 from choral.release.table import Source

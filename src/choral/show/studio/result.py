@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from choral.describe.joint import Joint
-from choral.disclosure import Disclosure
+from choral.design.result import Disclosure
 from choral.files import write_whole
 from choral.problem.kernel import Variable
 from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken

@@ -1,23 +1,22 @@
-"""Questions about a law: bounds, extreme points, the hypergraph, the plan; and the capacity against n."""
+"""What can be said of a law before anything is solved: bounds, the plan, extreme points, the hypergraph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from choral.describe.compact import Exchangeable
 from choral.describe.joint import Joint
-from choral.disclosure import disclose, problem_of, reduced_problem
+from choral.describe.law import Law
+from choral.design.plan import Plan
+from choral.design.plan import plan as plan_for
 from choral.errors import ProblemError
-from choral.exact.certificate import Law
-from choral.planner import Plan
-from choral.planner import plan as plan_for
 from choral.problem.bounds import Bounds, bounds_of
 from choral.problem.form import Form, form_of
 from choral.problem.hypergraph import Hypergraph, hypergraph_of
 from choral.problem.pose import Group, pose_self
+from choral.problem.question import problem_of
+from choral.reductions.chain import reduced_problem
 from choral.solvers import enumeration
 
 
@@ -90,47 +89,6 @@ def plan(
     form = form_of(small)
     chosen = plan_for(form)
     return Outlook(problem.size, form, chosen, chosen.solver in ("closed form", "enumeration", "transport"))
-
-
-@dataclass(frozen=True)
-class CurvePoint:
-    """The capacity at one n: achieved, and bounded; `verified` says that the stand-alone verifier agreed."""
-
-    n: int
-    information: float
-    upper_bound: float
-    codes: int
-    verified: bool
-
-
-def capacity_curve(
-    prior: Sequence[Any],
-    channel: Sequence[Sequence[Any]],
-    ns: Iterable[int],
-    *,
-    order: int = 1,
-    tol: float = 1e-6,
-    verify: bool = True,
-    progress: Callable[[CurvePoint], None] | None = None,
-) -> list[CurvePoint]:
-    """I_s(W, Xⁿ) for samples that are independent given W, at each n: a certified interval.
-
-    >>> from fractions import Fraction as F
-    >>> import choral as ch
-    >>> [round(p.information, 4) for p in ch.capacity_curve([F(2, 3), F(1, 3)], ch.bsc(F(1, 10)), [2, 3, 4])]
-    [0.0083, 0.0488, 0.0447]
-    """
-    if not isinstance(ns, Iterable):
-        raise ProblemError(f"ns is {ns!r}.", "Give a list of numbers of samples.")
-    points = []
-    for n in ns:
-        d = disclose(Exchangeable(prior, channel, n), order=order, tol=tol)
-        if verify:
-            d.verify()
-        points.append(CurvePoint(n, d.information, d.upper_bound, d.codes, verify))
-        if progress is not None:
-            progress(points[-1])
-    return points
 
 
 def extreme_points(

@@ -1,0 +1,246 @@
+"""The composer: pose → reduce → plan → solve → repair → invert → certify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from choral.describe.joint import Joint
+from choral.describe.law import Law
+from choral.design.limits import Clock, Limits, Progress
+from choral.design.plan import MANY_POINTS, Plan, plan, plan_beyond
+from choral.design.result import Disclosure
+from choral.errors import ProblemError, StoppedError
+from choral.exact.information import stated_bound, stated_claims, stated_information
+from choral.exact.keep_budgets import within_budgets
+from choral.exact.repair import repair
+from choral.problem.bounds import best_group, group_bound
+from choral.problem.form import Form, form_of
+from choral.problem.kernel import Problem
+from choral.problem.pose import Group, pose_self
+from choral.problem.question import problem_of, with_budgets
+from choral.problem.solution import DeterminedBound, ExactChannel, GroupBound, Solution, floats_of
+from choral.reductions.chain import reduced_problem
+from choral.solvers.budgeted import Budgeted
+from choral.solvers.coarse import with_coarse_target
+from choral.solvers.enumeration import most_extreme_points
+from choral.solvers.exact_optimum import constant_channel, exact_optimum
+from choral.solvers.exchangeable_bits import ExchangeableBits
+from choral.solvers.fewer_codes import with_at_most
+from choral.solvers.peeling import improved
+from choral.solvers.sandwich import MOST_VALUES, Sandwich
+from choral.solvers.transport import Transport
+from choral.version import __version__
+
+CLEARLY = 1e-9
+"""Bits by which pr:upper_bound, in floats, is above a bound that need not be compared with it exactly."""
+
+
+def disclose(
+    law: Law,
+    reveal: str | Sequence[str] | None = None,
+    protect: str | Sequence[Group] | None = None,
+    use: Sequence[str] | None = None,
+    order: int = 1,
+    *,
+    leakage: Mapping[Any, Any] | None = None,
+    ratio: Mapping[Any, Any] | None = None,
+    also: Sequence[Joint] | None = None,
+    tol: float = 1e-6,
+    rel_tol: float | None = None,
+    time_limit: float | None = None,
+    codes: int | None = None,
+    progress: Progress | None = None,
+    solver: str | None = None,
+) -> Disclosure:
+    """The channel that tells most about `reveal` while each group in `protect` stays independent of the code.
+
+    law         a `Joint`, or a compact law (`Exchangeable`, `Sensors`; of these, W is revealed and any `order` samples,
+                or each sensor, are protected)
+    reveal      the target: a column or several; default "W"
+    protect     a list of columns, or of groups (tuples of columns that stay private together);
+                default: every used column but the target, each alone
+    use         the columns that the channel may look at; default: all but the target
+    order       protect every `order` of the protected columns together
+    leakage     in place of independence, a budget per group in bits: {"X1": 0.01} allows I(X1;Y) ≤ 0.01
+    ratio       … or a factor: {"X1": "21/20"} allows no value of X1 to become more than 1.05 times more or less likely
+    also        further laws on the same columns: groups are private under each of them, and under every mixture
+    tol         stop when upper_bound - information is at most this, in bits
+    rel_tol     … or at most this share of the information, whichever is reached first
+    time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound
+    codes       at most this many codes; `how` says what that costs
+    progress    called as progress(information, upper_bound, message) while the interval closes
+    solver      overrule the planner: "enumeration", "transport" or "sandwich"
+
+    Ctrl-C ends the search early like a time limit (a second one ends the program). Whatever ends it, the channel
+    is private, exactly, and the bound holds.
+
+    >>> import choral as ch
+    >>> d = ch.disclose(ch.examples.bsc_and_bec(), reveal="W")
+    >>> round(d.information, 4), d.codes
+    (0.0134, 3)
+    >>> print(d.table())
+    p(y | state)  y=0  y=1  y=2
+    X1=0, X2=0    1    0    0
+    X1=0, X2=e    0    2/3  1/3
+    X1=0, X2=1    1/2  0    1/2
+    X1=1, X2=0    0    1/2  1/2
+    X1=1, X2=e    2/3  0    1/3
+    X1=1, X2=1    0    1    0
+    p(y)          1/3  1/3  1/3
+    """
+    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
+    problem = with_budgets(law, problem_of(law, reveal, protect, use, order), leakage, ratio, also)
+    return _solved(law, problem, limits)
+
+
+def self_disclose(
+    joint: Joint,
+    protect: str | Sequence[Group] | None = None,
+    use: Sequence[str] | None = None,
+    order: int = 1,
+    *,
+    tol: float = 1e-6,
+    rel_tol: float | None = None,
+    time_limit: float | None = None,
+    codes: int | None = None,
+    progress: Progress | None = None,
+    solver: str | None = None,
+) -> Disclosure:
+    """The channel that tells most about all used columns jointly while each protected group stays private.
+
+    The arguments are those of `disclose`; `use` defaults to every column.
+
+    >>> import choral as ch
+    >>> round(ch.self_disclose(ch.examples.bernoulli(0.5, 2)).information, 9)
+    1.0
+    """
+    if not isinstance(joint, Joint):
+        raise ProblemError(f"Self-disclosure of a {type(joint).__name__}.", "Give a Joint law of the samples.")
+    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
+    return _solved(joint, pose_self(joint, protect, use, order), limits)
+
+
+def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
+    with limits.running() as clock:
+        if clock.stopped():
+            return certified(law, problem, _trivial(problem, "stopped before it began"))
+        bits = ExchangeableBits.of(problem) if limits.solver is None and problem.plain else None
+        if bits is not None:
+            return certified(law, problem, _fewer(problem, _by_orbits(problem, bits, clock), limits))
+        small, inverses = reduced_problem(problem)
+        form = form_of(small)
+        chosen = plan(form, limits.solver) if problem.plain else plan_beyond(small, form, limits.solver)
+        clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
+        solution = _fewer(small, _run(small, form, chosen, clock), limits)
+        for inverse in inverses:
+            solution = inverse.invert(solution)
+        if small.size < problem.size:
+            solution = replace(solution, how=f"{solution.how}; {problem.size} states joined into {small.size}")
+        return certified(law, problem, solution)
+
+
+def _run(problem: Problem, form: Form, chosen: Plan, clock: Clock) -> Solution:
+    """The solution by the chosen way, as a private channel with a valid bound even when it was stopped."""
+    why = f"{chosen.solver} ({chosen.why})"
+    if chosen.solver == "closed form" and not problem.plain:
+        return _trivial(problem, why)
+    if chosen.solver in ("closed form", "enumeration"):
+        try:
+            solution = exact_optimum(problem, form, None, clock.stopped)
+        except StoppedError:
+            return _trivial(problem, f"{why}, stopped")
+        return replace(solution, how=f"{solution.how} ({chosen.why})")
+    if chosen.solver == "transport":
+        return replace(Transport().solve(problem), how=why)
+    small = problem
+    if chosen.solver == "coarse":
+        small = with_coarse_target(problem, MOST_VALUES)
+    if problem.budgets:
+        return _budgeted(problem, small, why, clock)
+    rough = Sandwich(clock.limits.tol, clock.limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
+    few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
+    if small is problem and "stalled" in rough.how and few and not clock.stopped():
+        exact = replace(chosen, solver="enumeration", why=f"{rough.how}: floats could not close the gap")
+        return _run(problem, form, exact, clock)
+    channel = repair(problem, rough.channel)
+    if small is problem:
+        return Solution(channel, rough.bound, f"{rough.how} ({chosen.why})")
+    if not problem.plain:
+        return Solution(channel, group_bound(problem), why)
+    return Solution(improved(problem, channel, clock.stopped), group_bound(problem), why)
+
+
+def _by_orbits(problem: Problem, bits: ExchangeableBits, clock: Clock) -> Solution:
+    """Self-disclosure of exchangeable bits, through orbits of extreme points."""
+    clock.say(0.0, problem.information_of_states, f"{bits.n} exchangeable bits: orbits of extreme points")
+    try:
+        return bits.solve(group_bound(problem), clock.stopped)
+    except StoppedError:
+        return _trivial(problem, "orbits of extreme points, stopped")
+
+
+def _budgeted(problem: Problem, small: Problem, why: str, clock: Clock) -> Solution:
+    """The best channel found within the budgets; its bound is by lines unless the target was made coarser."""
+    limits = clock.limits
+    rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
+    if rough is None:
+        return _trivial(problem, f"{why}, stopped")
+    channel = within_budgets(problem, repair(problem, rough.channel))
+    how = f"{rough.how} ({why})"
+    told, hoped = (float(stated_information(problem, c)) for c in (channel, repair(problem, rough.channel)))
+    if hoped - told > limits.tol:
+        channel, how = (
+            _at_least_private(problem, channel, clock),
+            f"{how}; so small a budget is below what floats can tell",
+        )
+    return Solution(channel, rough.bound if small is problem else group_bound(problem), how)
+
+
+def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> ExactChannel:
+    """The channel, or the best private one where that tells more: independence keeps every budget."""
+    strict = replace(problem, budgets=())
+    form = form_of(strict)
+    private = _run(strict, form, plan(form), clock).channel
+    tells = [Fraction(stated_information(problem, c)) for c in (channel, private)]
+    return private if tells[1] > tells[0] else channel
+
+
+def _trivial(problem: Problem, how: str) -> Solution:
+    """A constant code, with the bound that needs no solving (pr:upper_bound)."""
+    return Solution(constant_channel(problem), group_bound(problem), how)
+
+
+def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
+    """The solution with at most as many codes as were asked for, and what that costs."""
+    if limits.codes is None or solution.channel.codes <= limits.codes:
+        return solution
+    before = float(stated_information(problem, solution.channel))
+    channel = repair(problem, with_at_most(problem, floats_of(solution.channel), limits.codes))
+    channel = within_budgets(problem, channel)
+    after = float(stated_information(problem, channel))
+    how = f"{solution.how}; {channel.codes} of {solution.channel.codes} codes kept, at a cost of {before - after:.3g} bits"
+    return Solution(channel, solution.bound, how)
+
+
+def with_best_bound(problem: Problem, solution: Solution) -> Solution:
+    """The solution with pr:upper_bound in place of a bound that floats left worse than that."""
+    if isinstance(solution.bound, GroupBound | DeterminedBound):
+        return solution
+    position, about = best_group(problem)
+    proved = Fraction(stated_bound(problem, solution.bound))
+    if float(proved) < about - CLEARLY:
+        return solution
+    simple = GroupBound(position)
+    return replace(solution, bound=simple) if Fraction(stated_bound(problem, simple)) < proved else solution
+
+
+def certified(law: Law, problem: Problem, solution: Solution) -> Disclosure:
+    """A solution as a disclosure, with its claims; raises if its document cannot be written."""
+    solution = with_best_bound(problem, solution)
+    notes = {"how": solution.how, "made by": f"choral {__version__}"}
+    found = Disclosure(law, problem, solution, stated_claims(problem, solution), notes)
+    found.document  # noqa: B018 (a value that no file can hold is refused here, not when it is saved)
+    return found

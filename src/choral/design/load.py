@@ -1,0 +1,84 @@
+"""Back from a file: the document is read, verified, and posed and solved again as what was saved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from choral.describe.compact import Exchangeable, Sensors
+from choral.describe.law import Law
+from choral.design.result import Disclosure
+from choral.errors import ReleaseFileError
+from choral.exact import certificate
+from choral.files import path_of
+from choral.problem.compact import pose_score, pose_types
+from choral.problem.kernel import Problem
+from choral.problem.pose import pose, pose_self
+from choral.problem.question import with_budgets
+from choral.problem.solution import Solution
+
+
+def load(path: str | os.PathLike[str]) -> Disclosure:
+    """The disclosure in a release file. Every claim is verified first; raises if one fails."""
+    document = read_document(path)
+    certificate.check(document)
+    return of_document(document, path_of(path))
+
+
+def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The document in a release file, whole, with nothing verified."""
+    place = path_of(path)
+    try:
+        text = place.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ReleaseFileError(f"There is no file {place}.", "Check the path.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReleaseFileError(f"{place} cannot be read: {error}.", "Check the path and the permissions.") from None
+    return certificate.text_to_document(text, str(place))
+
+
+def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
+    """The disclosure that a document is, which has been verified; what else the document holds is left aside.
+
+    Raises `ReleaseFileError` unless choral writes it the same: so what was verified is what is used.
+    """
+    own = {key: document[key] for key in certificate.MEMBERS if key in document}
+    law = certificate.law_of(document)
+    problem = _posed_again(document, law)
+    if [list(group.columns) for group in problem.groups] != document["protect"]:
+        raise _foreign(place, f"it protects {document['protect']}, which choral does not pose")
+    notes = document["notes"]
+    channel = certificate.channel_of(document, law, problem)
+    solution = Solution(channel, certificate.bound_of(document, problem), str(notes.get("how", "")))
+    found = Disclosure(law, problem, solution, certificate.claims_of(document), notes)
+    if certificate.sealed(own)["digest"] != found.digest:
+        differs = next((key for key in own if _digest(own, key) != _digest(found.document, key)), "members")
+        raise _foreign(place, f"choral writes its {differs} in another way")
+    return found
+
+
+def _digest(document: Mapping[str, Any], key: str) -> Any:
+    return certificate.sealed({key: document.get(key)})["digest"]
+
+
+def _foreign(place: Path, reason: str) -> ReleaseFileError:
+    return ReleaseFileError(f"{place}: {reason}.", "Its claims hold and can be verified, but it cannot be loaded.")
+
+
+def _posed_again(document: Mapping[str, Any], law: Law) -> Problem:
+    """The problem that a document is about, posed anew on its law."""
+    if isinstance(law, Exchangeable):
+        problem = pose_types(law, int(document["protect"][0][0].removeprefix("any ")))
+    elif isinstance(law, Sensors):
+        problem = pose_score(law)
+    elif document["reveal"] == document["use"]:
+        problem = pose_self(law, document["protect"], document["use"])
+    else:
+        problem = pose(law, document["reveal"], document["protect"], document["use"])
+    problem = with_budgets(law, problem, also=certificate.further_laws_of(document))
+    if "budgets" in document:
+        problem = replace(problem, budgets=certificate.budgets_of(document))
+    return problem

@@ -1,0 +1,269 @@
+"""`Disclosure`, the result: a private channel with what is claimed of it and why.
+
+It is frozen. It carries the law, the problem, the solution and its claims; the document that the stand-alone verifier
+checks is derived from them, and it can be saved only after that verifier has accepted it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from choral.describe.compact import Exchangeable, Sensors
+from choral.describe.display import LawTable
+from choral.describe.joint import missing_as_none
+from choral.describe.law import Law
+from choral.describe.records import by_name, samples_of
+from choral.errors import ColumnError
+from choral.exact import certificate
+from choral.files import check_output, path_of, write_whole
+from choral.problem.bounds import Bounds, bounds_of
+from choral.problem.kernel import Floats, Problem
+from choral.problem.solution import Claims, ExactChannel, Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Disclosure:
+    """A private channel with its certificate. Information is in bits; everything that matters is exact.
+
+    Rows of `exact` are codes, columns are `states`. `information` is achieved by this channel; no private channel
+    exceeds `upper_bound`. `verify()` has the stand-alone verifier recompute every claim.
+    """
+
+    law: Law
+    problem: Problem
+    solution: Solution
+    claims: Claims
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    # ---- numbers ------------------------------------------------------------------------------------------------
+
+    @property
+    def information(self) -> float:
+        """I(W;Y), rounded down in the fifteenth decimal."""
+        return float(self.claims.information)
+
+    @property
+    def upper_bound(self) -> float:
+        """What no private channel exceeds, rounded up in the fifteenth decimal."""
+        return float(self.claims.upper_bound)
+
+    @property
+    def gap(self) -> float:
+        """How far the channel can be from the best: upper_bound - information."""
+        return max(0.0, self.upper_bound - self.information)
+
+    @property
+    def efficiency(self) -> float:
+        """information / H(W); 0 when W is constant."""
+        entropy = self.problem.entropy_of_target
+        return self.information / entropy if entropy else 0.0
+
+    @property
+    def leakage(self) -> dict[str, float]:
+        """I(Z;Y) in bits of every protected group by name: zero where it is private; rounded up where it has a budget."""
+        stated = self.claims.leakage or (None,) * len(self.problem.groups)
+        return {group.name: float(bits or 0.0) for group, bits in zip(self.problem.groups, stated, strict=True)}
+
+    @property
+    def how(self) -> str:
+        """What was chosen to solve the problem, and why."""
+        return self.solution.how
+
+    @property
+    def bounds(self) -> Bounds:
+        """What could be said before solving."""
+        return bounds_of(self.problem)
+
+    # ---- the channel --------------------------------------------------------------------------------------------
+
+    @property
+    def states(self) -> tuple[tuple[Any, ...], ...]:
+        """Values of the used columns, in the order of the channel's columns."""
+        return self.problem.states
+
+    @property
+    def exact_channel(self) -> ExactChannel:
+        """p(y | s) in integers."""
+        return self.solution.channel
+
+    @property
+    def codes(self) -> int:
+        """The number of codes."""
+        return self.exact_channel.codes
+
+    @cached_property
+    def exact(self) -> tuple[tuple[Fraction, ...], ...]:
+        """p(y | s) as Fractions, one row per code."""
+        rows = [[Fraction(0)] * self.problem.size for _ in range(self.codes)]
+        for s, (denominator, entries) in enumerate(self.exact_channel.rows):
+            for y, n in entries:
+                rows[y][s] = Fraction(n, denominator)
+        return tuple(map(tuple, rows))
+
+    @cached_property
+    def channel(self) -> Floats:
+        """p(y | s) as floats: a view of `exact`, nothing more."""
+        return np.array([[float(p) for p in row] for row in self.exact])
+
+    @cached_property
+    def p_y(self) -> tuple[Fraction, ...]:
+        """The law of the code."""
+        return tuple(sum(code.values(), Fraction(0)) for code in self.joint)
+
+    @cached_property
+    def joint(self) -> list[dict[int, Fraction]]:
+        """p(s, y) as Fractions, one mapping from states per code."""
+        return self.exact_channel.joint(self.problem)
+
+    @cached_property
+    def p_x_given_y(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The posterior of the states, one row per code."""
+        zero = Fraction(0)
+        return tuple(
+            tuple(code[s] / mass if s in code else zero for s in range(self.problem.size))
+            for code, mass in zip(self.joint, self.p_y, strict=True)
+        )
+
+    @cached_property
+    def p_w_given_y(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The posterior of the target, one row per code, over `problem.target.values`."""
+        cells = self.problem.target.by_state(self.problem.size)
+        rows = []
+        for code, mass in zip(self.joint, self.p_y, strict=True):
+            row = [Fraction(0)] * len(self.problem.target.values)
+            for s, p in code.items():
+                for v, w in cells[s]:
+                    row[v] += p * Fraction(w, self.problem.weights[s])
+            rows.append(tuple(p / mass for p in row))
+        return tuple(rows)
+
+    @cached_property
+    def _number(self) -> dict[tuple[Any, ...], int]:
+        return {state: s for s, state in enumerate(self.problem.states)}
+
+    def state_of(self, x: Any) -> int:
+        """The position of a record: values in the order of the used columns, or anything that names them.
+
+        A mapping, a pandas row, a named tuple: what has labels is read by label, never by position.
+        """
+        if isinstance(self.law, Exchangeable):
+            key: tuple[Any, ...] = self.law.type_of(samples_of(x))
+        elif isinstance(self.law, Sensors):
+            key = (self.law.score_of(by_name(x, self.law.names)),)
+        else:
+            key = tuple(map(missing_as_none, by_name(x, self.problem.columns)))
+        try:
+            return self._number[key]
+        except KeyError:
+            raise ColumnError(
+                f"The record {key!r} does not occur under the law, so it has no code.",
+                "Give values as they stand in the law, in the order or by the names of the used columns: "
+                f"{', '.join(self.problem.columns)}.",
+            ) from None
+        except TypeError as error:
+            raise ColumnError(f"The record {x!r} is not one record: {error}.", "Give one value per column.") from None
+
+    def channel_of(self, x: Any) -> tuple[Fraction, ...]:
+        """p(y | x) for one record."""
+        denominator, entries = self.exact_channel.rows[self.state_of(x)]
+        row = [Fraction(0)] * self.codes
+        for y, n in entries:
+            row[y] = Fraction(n, denominator)
+        return tuple(row)
+
+    def sample(self, x: Any) -> int:
+        """One code for one record, drawn exactly from the operating system's generator.
+
+        Draw once per record: two independent draws for the same record can reveal a protected value. Before the first
+        draw the verifier's own code checks the privacy of the channel.
+        """
+        self._checked_private  # noqa: B018
+        denominator, entries = self.exact_channel.rows[self.state_of(x)]
+        left = secrets.randbelow(denominator)
+        for y, n in entries:
+            left -= n
+            if left < 0:
+                return y
+        raise AssertionError("the weights sum to more than was drawn")
+
+    # ---- proof and file -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def document(self) -> Mapping[str, Any]:
+        """What the verifier checks (docs/release-format.md): law, question, channel, claims, proof and digest."""
+        return certificate.release_document(self.law, self.problem, self.solution, self.claims, self.notes)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the document, by which it is known."""
+        return str(self.document["digest"])
+
+    @cached_property
+    def _checked_private(self) -> bool:
+        certificate.check_privacy(self.document)
+        return True
+
+    def verify(self) -> dict[str, Any]:
+        """Have the stand-alone verifier recompute every claim; raises `VerificationError` if one fails."""
+        return certificate.check(self.document)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write the release file, after the verifier has accepted it. The file holds the law: it is the curator's.
+
+        It is written whole or not at all, readable by its owner only; an existing file is kept unless `force`, and what is
+        not a disclosure of a law even then, if it is a release of a table, a key or a ledger.
+        """
+        target = path_of(path)
+        check_output(target, force, ("disclosure",))
+        self.verify()
+        write_whole(target, certificate.document_to_text(self.document), force, ("disclosure",))
+        return target
+
+    # ---- display --------------------------------------------------------------------------------------------------
+
+    def table(self, most: int = 40) -> LawTable:
+        """The channel, one row per state, with the law of the code below."""
+        rows = [self._state_name(x) for x in self.states[: max(0, most)]]
+        left = self.problem.size - len(rows)
+        return LawTable(
+            title="p(y | state)",
+            columns=[f"y={y}" for y in range(self.codes)],
+            rows=[*rows, "p(y)"],
+            body=[*([row[s] for row in self.exact] for s in range(len(rows))), list(self.p_y)],
+            footnote=f"… and {left} more states" if left else "",
+        )
+
+    def _state_name(self, state: tuple[Any, ...]) -> str:
+        if isinstance(self.law, Exchangeable):
+            return ", ".join(f"{count}×{value}" for count, value in zip(state, self.law.values, strict=True) if count)
+        return ", ".join(f"{name}={value}" for name, value in zip(self.problem.columns, state, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Disclosure):
+            return NotImplemented
+        return self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        private = ", ".join(self.problem.protection(g) for g in range(min(6, len(self.problem.groups))))
+        more = ", …" if len(self.problem.groups) > 6 else ""
+        return (
+            f"Disclosure({self.problem.target.name}: "
+            f"{self.information:.9f} of at most {self.upper_bound:.9f} bits, "
+            f"{self.codes} code{'s' if self.codes != 1 else ''}; private: {private}{more})"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.table().html() if self.codes <= 40 else ''}"
