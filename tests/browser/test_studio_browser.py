@@ -269,6 +269,9 @@ def play(page, found):
     page.click("#guess-before button")
     page.wait_for_selector("#guess-after")
     assert "equal, exactly" in page.text_content("#seen")
+    assert page.locator("#guess-after input:checked").count() == 0
+    assert page.is_disabled("#guess-after button")
+    page.check("#guess-after input >> nth=0")
     page.click("#guess-after button")
     page.wait_for_selector("#truth")
     assert "of 1 " in page.text_content("#score-before")
@@ -518,9 +521,9 @@ def test_the_slider_and_the_result_stay_where_they_were_put(visit, finished):
     page.route("**/api/state", state)
     page.reload()
     page.wait_for_function("() => document.getElementById('budget')?.max === '1'")
-    assert page.input_value("#budget") == "1"
+    assert page.input_value("#budget") == "0", "where nothing leaks"
+    assert "0.0 bits" in page.text_content("#point")
     page.focus("#budget")
-    page.keyboard.press("ArrowLeft")
     page.evaluate("document.getElementById('budget').untouched = true")
     told["points"] = 5
     page.wait_for_function("() => document.getElementById('budget').max === '4'")
@@ -535,6 +538,7 @@ def test_the_slider_and_the_result_stay_where_they_were_put(visit, finished):
     told["result"] = f"{finished}-later"
     page.locator(f"#which-result option[value={finished}-later]").wait_for(state="attached")
     assert page.input_value("#which-result") == finished
+    page.check("#guess-after input >> nth=0")
     page.click("#guess-after button")
     page.wait_for_selector("#truth")
 
@@ -609,3 +613,35 @@ def test_codes_of_an_earlier_studio_are_remembered_and_drawn_again_from_its_rele
     assert saved(page, "#get-codes", tmp_path).read_text() == codes
     context.close()
     found.stop()
+
+
+def test_solve_says_why_it_cannot_and_the_page_goes_to_what_was_found(visit, tmp_path):
+    rows = "".join(f"{(i + i // 2) % 2},{i % 2},{i // 2 % 2}\n" for i in range(120))
+    (tmp_path / "told.csv").write_text(f"w,a,b\n{rows}")
+    page, _ = visit()
+    page.set_input_files("#file", tmp_path / "told.csv")
+    page.wait_for_selector("tr[data-column=w]")
+    for role, words in ((None, "to tell about"), ("reveal", "is protected")):
+        if role:
+            page.check(ROLE.format("w", role))
+        page.wait_for_function("(w) => document.getElementById('why-not').textContent.includes(w)", arg=words)
+        assert page.is_disabled("#start")
+    for column in ("a", "b"):
+        page.check(ROLE.format(column, "protect"))
+    page.wait_for_function("() => !document.getElementById('start').disabled")
+    assert page.text_content("#why-not") == ""
+    page.click("#start")
+    page.wait_for_function("() => document.getElementById('view').textContent.includes('told.csv')")
+    page.wait_for_function("() => Math.abs(document.getElementById('result').getBoundingClientRect().top) < 100")
+    done(page)
+    told, whole = (page.locator(f"#progress rect.{one}").get_attribute("width") for one in ("told", "all"))
+    assert float(told) == pytest.approx(float(whole), rel=1e-6), "all that can be told is told"
+
+    assert page.text_content("#stale") == ""
+    page.check(ROLE.format("b", "use"))
+    assert "of other choices" in page.text_content("#stale")
+    page.check(ROLE.format("b", "protect"))
+    assert page.text_content("#stale") == ""
+    page.click("[data-example=paper]")
+    page.wait_for_selector("tr[data-column=X1]")
+    assert "of other choices" in page.text_content("#stale")

@@ -145,12 +145,25 @@ export function chosen() {
   return { ...question(), bins: Object.fromEntries(inputs.map((input) => [input.dataset.bins, input.value])), together };
 }
 
+// Says so when the result that is shown answers another question than the one that is chosen now.
+export function markStale() {
+  const { view, table } = studio;
+  if (view === null || table === null || !view.question.roles) {
+    fill("stale");
+    return;
+  }
+  const plain = ({ roles, bins, leakage, ...rest }) => [roles, bins, rest].map((one) => JSON.stringify(Object.entries(one).sort()));
+  const same = view.table.digest === table.digest && String(plain(view.question)) === String(plain(question()));
+  fill("stale", same ? "" : "This result is of other choices than those above: solve again to see theirs.");
+}
+
 function changed() {
   asked += 1;
   options(at("order"), orders(), at("order").value);
   showTogether();
   clearTimeout(timer);
   timer = setTimeout(look, WAIT);
+  markStale();
 }
 
 async function look() {
@@ -160,7 +173,7 @@ async function look() {
   const has = (role) => Object.values(roles).includes(role);
   if (!has("reveal") || !(has("protect") || known.together.length)) {
     fill("outlook", h("p", {}, "Choose one column to tell about and at least one to protect: then you see here what is feasible."));
-    at("start").disabled = true;
+    mayStart(`${has("reveal") ? "No column is protected" : "No column is chosen to tell about"}: choose one above.`);
     return;
   }
   try {
@@ -169,7 +182,7 @@ async function look() {
   } catch (error) {
     if (mine !== asked) return;
     fill("outlook", h("p", { class: "good" }, error.what), h("p", {}, error.remedy ?? ""));
-    at("start").disabled = true;
+    mayStart(error.what);
   }
 }
 
@@ -191,5 +204,11 @@ function showOutlook(found) {
       ...Object.entries(found.alphabets).map(([name, values]) => [`bins of ${name}`, values.join(" · ")]),
     ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
     ...found.advice.map((text) => h("p", {}, text)));
-  at("start").disabled = false;
+  mayStart();
+}
+
+// Solve can be pressed, or says beside it why not.
+function mayStart(whyNot = "") {
+  at("start").disabled = whyNot !== "";
+  fill("why-not", whyNot);
 }

@@ -38,10 +38,9 @@ export function showCurve(curve, job) {
     : h("p", {}, curve.status === "running" ? `${curve.points.length} points so far …` : "The curve was not finished; these points hold."));
 }
 
-// Once for a curve: points are added while the slider is used, which follows the last one until it is moved.
+// Once for a curve: points are added while the slider is used, which starts where nothing leaks.
 function drawCurve({ about }) {
   let points = [];
-  let moved = false;
   const slider = h("input", { type: "range", id: "budget", min: 0, max: 0, step: 1, value: 0 });
   const told = h("div", { id: "point", "aria-live": "polite" });
   const leakage = () => (points[slider.value].budget === "0" ? null : points[slider.value].budget);
@@ -58,15 +57,10 @@ function drawCurve({ about }) {
       ["no code within the budget tells more than", bits(point.upper_bound)],
     ]));
   };
-  slider.addEventListener("input", () => {
-    moved = true;
-    tell();
-  });
+  slider.addEventListener("input", tell);
   slider.addEventListener("more", ({ detail }) => {
     points = detail;
     slider.max = points.length - 1;
-    if (moved) return;
-    slider.value = points.length - 1;
     tell();
   });
   fill("curve-body", h("p", { class: "quiet" }, `About ${named("reveal")}; protected: ${named("protect")}.`),

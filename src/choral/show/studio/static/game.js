@@ -54,13 +54,14 @@ async function begin(view, name) {
   fill("round",
     h("p", { class: "buttons" }, h("label", { for: "record" }, "Record "), number, best),
     bars(subject, subject.prior, null),
-    guesses(subject, "Your guess, without the code", "before", (guess) => seeCode(view, subject, Number(number.value), guess)));
+    guesses(subject, "Your guess, without the code", "before", (guess) => seeCode(view, subject, Number(number.value), guess),
+      subject.prior.indexOf(Math.max(...subject.prior))));
 }
 
-function guesses(subject, legend, name, act) {
-  const likeliest = subject.prior.indexOf(Math.max(...subject.prior));
+// A guess is proposed only where there is none to be swayed: after the code, whoever plays decides.
+function guesses(subject, legend, name, act, proposed = -1) {
   const radios = subject.values.map((value, i) => h("label", {}, h("input", {
-    type: "radio", name: `guess-${name}`, value: i, checked: i === likeliest,
+    type: "radio", name: `guess-${name}`, value: i, checked: i === proposed, onchange: () => { button.disabled = false; },
   }), value));
   const body = h("div", { class: "roles" }, radios);
   const guess = async () => {
@@ -69,7 +70,7 @@ function guesses(subject, legend, name, act) {
     await act(Number(body.querySelector("input:checked").value));
     button.disabled = false;
   };
-  const button = h("button", { type: "button", class: "main", onclick: guess }, "Guess");
+  const button = h("button", { type: "button", class: "main", disabled: proposed < 0, onclick: guess }, "Guess");
   return h("fieldset", { class: "group", id: `guess-${name}` }, h("legend", {}, legend), body, h("p", { class: "buttons" }, button));
 }
 
@@ -85,7 +86,7 @@ async function seeCode(view, subject, record, guess) {
     fill("round", h("p", { id: "seen" }, `Record ${record} has code ${seen.code}. ${same}`),
       bars(subject, subject.prior, seen.given),
       guesses(subject, "Your guess, with the code", "after", (second) => seeTruth(view, subject, record, second)));
-    at("guess-after").querySelector("input:checked").focus();
+    at("guess-after").querySelector("input").focus();
     announce(`Code ${seen.code}. ${same}`);
   } catch (error) {
     warn(error);

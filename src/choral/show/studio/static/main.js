@@ -12,7 +12,7 @@ const SOON = 300;
 const LATER = 3000;
 
 // `following`: whether the next result is shown when it is finished, which ends when another one is chosen or played with.
-export const studio = { state: null, table: null, shown: null, following: true };
+export const studio = { state: null, table: null, shown: null, view: null, following: true };
 
 const left = new Map();
 let silent = false;
@@ -54,6 +54,7 @@ function show(before) {
   showCurve(curve, job);
   const finished = before !== null && job?.result && job.result !== before.job?.result ? job.result : null;
   showResults(results, finished);
+  if (finished !== null && studio.shown === finished && studio.following) at("result").scrollIntoView();
 }
 
 // Opening a table anew brings back what was chosen in it.

@@ -1,6 +1,7 @@
 // A result: in words, in numbers, in pictures, with its limits; and what can be taken away.
 
 import { get, post } from "./api.js";
+import { markStale } from "./choose.js";
 import { at, bits, calm, facts, fill, h, many, options, percent, warn } from "./dom.js";
 import { showGame } from "./game.js";
 import { studio } from "./main.js";
@@ -50,6 +51,8 @@ async function showView(name) {
   }
   if (mine !== turn) return;
   at("view").dataset.name = name;
+  studio.view = view;
+  markStale();
   const private_ = Object.entries(view.leakage).map(([group, leak]) => `${group}: ${leak === 0 ? "0 bits, exactly" : bits(leak)}`);
   fill("view",
     h("div", { class: "summary", id: "summary" }, view.summary.map((text) => h("p", {}, text))),

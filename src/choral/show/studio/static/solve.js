@@ -67,7 +67,7 @@ function interval(job) {
   const gap = Math.max(upper - information, 10 ** -NARROW);
   const closed = job.status === "done" || job.stage === "verifying" || job.stage === "drawing";
   const share = closed ? 1 : Math.min(1, Math.max(0, -Math.log10(gap)) / NARROW);
-  const most = Math.max(upper, information, 1e-12) * 1.05;
+  const most = Math.max(upper, information, 1e-12);
   const x = (value) => (1000 * value) / most;
   return [
     h("label", { for: "bar", class: "quiet" }, `Certified interval: ${bits(information)} to ${bits(upper)} (${message})`),
