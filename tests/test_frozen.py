@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import choral as ch
-from choral.release.card import load_card
+from choral.release.card import decode, load_card
 from choral.release.engine import disclose_table
 
 FROZEN = Path(__file__).parent / "frozen" / "v1"
@@ -41,6 +41,14 @@ def test_the_same_people_get_the_same_codes(tmp_path, name):
 
 def test_a_card_belongs_to_its_release():
     assert load_card(FROZEN / "card.json").opened_by(ch.load_release(FROZEN / "release.choral"))
+
+
+def test_a_card_of_the_first_version_decodes(tmp_path):
+    card = load_card(FROZEN / "card.json")
+    assert decode(card, FROZEN / "codes.csv", tmp_path / "posterior.csv") == len(_codes(FROZEN / "codes.csv", "person"))
+    with (tmp_path / "posterior.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            assert [float(row["p(outcome=ill)"]), float(row["p(outcome=well)"])] == card.p_w_given_y[int(row["code"])]
 
 
 def test_a_key_that_lives_apart_opens_its_release():

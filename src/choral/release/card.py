@@ -1,7 +1,7 @@
 """The public card: what an analyst gets beside the codes (docs/card-format.md), and `decode`, which puts the two together.
 
-A card holds no joint counts, no key, and nothing exact: it is an aggregate of the table, rounded to a declared precision,
-and the guarantee of the release does not cover it.
+A card holds no key and no exact count: all its numbers come from coarse counts (`choral.release.rounding`). It is still an
+aggregate of the table, and the guarantee of the release does not cover it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,12 +22,13 @@ from choral.files import check_output, keep_apart, whole_file, write_whole
 from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.kinds import kind_of_type
+from choral.release.rounding import Rounded, rounded
 from choral.release.sql import identifier, text_literal
 from choral.release.table import Source, opened, reading
 
-VERSION = 1
+VERSION = 2
 PRECISION = 3
-"""Decimals of the probabilities in a card, unless told."""
+"""The most decimals of the probabilities in a card, unless told; a small table has fewer."""
 MOST_PRECISE = 12
 CODE = "code"
 """The column of codes in what `choral disclose` writes."""
@@ -48,16 +50,24 @@ class Card:
     def values(self) -> list[Any]:
         """The values of the target; raises if the card withholds them."""
         if self.document["values"] is None:
+            why = self.document.get("withheld") or "it is protected too"
             raise ProblemError(
-                f"The card gives no posterior of {'+'.join(self.document['reveal'])}, because it is protected too.",
+                f"The card gives no posterior of {'+'.join(self.document['reveal'])}: {why}.",
                 "There is nothing to decode: the codes are what is told.",
             )
         return [certificate.decode(value) for value in self.document["values"]]
 
     @property
-    def p_w_given_y(self) -> list[list[float]]:
-        """The posterior of the target for each code, rounded."""
-        return [list(row) for row in self.document["p_w_given_y"] or []]
+    def columns(self) -> list[str]:
+        """What the numbers of a posterior are probabilities of, in words; the last may be of all values not listed."""
+        reveal = self.document["reveal"]
+        names = [_event(reveal, value) for value in self.values]
+        return [*names, f"p({', '.join(reveal)}: other values)"] if self.document.get("other") else names
+
+    @property
+    def p_w_given_y(self) -> list[list[float] | None]:
+        """The posterior of the target for each code, rounded; None where the code is too rare to tell."""
+        return [None if row is None else list(row) for row in self.document["p_w_given_y"] or []]
 
     @property
     def text(self) -> str:
@@ -80,20 +90,20 @@ def check_precision(precision: int) -> None:
         raise ProblemError(f"precision={precision!r} decimals.", f"Say 1 to {MOST_PRECISE}.")
 
 
-def card_of(release: Release, precision: int = PRECISION) -> Card:
-    """The public card of a release, with probabilities rounded to `precision` decimals.
+def card_of(release: Release, precision: int | None = None) -> Card:
+    """The public card of a release, with probabilities rounded to `precision` decimals (default: 3, or as many as are told).
 
-    Where the target shares a column with a protected group there is no p(w | y): it would tell about that group.
+    Where the target shares a column with a protected group there is no p(w | y): it would tell about that group. Where
+    the table is so small that its counts would show there are no numbers.
     """
-    check_precision(precision)
+    if precision is not None:
+        check_precision(precision)
     found, recipe = release.disclosure, release.recipe
     reveal, groups = found.problem.target.columns, _groups(release)
-    withheld = bool(set(reveal) & {name for group in groups for name in group})
-    values = [certificate.encode(value) for value in found.problem.target.values]
-
-    def rounded(p: Fraction) -> float:
-        return float(round(p, precision))
-
+    protected = bool(set(reveal) & {name for group in groups for name in group})
+    given = [(Fraction(1),)] * found.codes if protected else found.p_w_given_y
+    joint = [[p * q for q in row] for p, row in zip(found.p_y, given, strict=True)]
+    counts = rounded(joint, recipe.table_rows, recipe.min_count)
     return Card(
         {
             "format": CARD_FORMAT,
@@ -104,20 +114,60 @@ def card_of(release: Release, precision: int = PRECISION) -> Card:
                 {"columns": list(group), "budget": budget}
                 for group, budget in zip(groups, _budgets(release), strict=True)
             ],
-            "law": {"kind": recipe.law["kind"], "about": recipe.law["about"]},
-            "information": rounded(Fraction(found.claims.information)),
+            "law": {"kind": recipe.law["kind"], "about": _about(release, counts)},
             "codes": found.codes,
             "unseen_code": found.codes if recipe.unseen == "code" else None,
-            "precision": precision,
-            "p_y": [rounded(p) for p in found.p_y],
-            "values": None if withheld else values,
-            "p_w_given_y": None if withheld else [[rounded(p) for p in row] for row in found.p_w_given_y],
+            **_numbers(release, counts, protected, precision),
             "after": None if recipe.after is None else {"first": list(recipe.after.first)},
-            "guarantee": _guarantee(release),
+            "guarantee": _guarantee(release, _about(release, counts)),
             "limits": _limits(release),
             "certificate": {"salted_sha256": commitment(release)},
         }
     )
+
+
+def _numbers(release: Release, counts: Rounded | None, protected: bool, precision: int | None) -> dict[str, Any]:
+    """The numbers of a card, all of them from these counts; and why there are none."""
+    names = ("precision", "records", "step", "information", "p_y", "values", "other", "p_w_given_y")
+    if counts is None:
+        why = f"its numbers would tell counts of records to within less than {max(1, release.recipe.min_count)}"
+        return {**dict.fromkeys(names), "withheld": why}
+    decimals = min(PRECISION, counts.decimals) if precision is None else precision
+    if decimals > counts.decimals:
+        raise ProblemError(
+            f"precision={decimals} decimals of a card that counts records in steps of {counts.step}.",
+            f"With about {counts.records} records, say at most {counts.decimals}; a smaller --min-count makes finer steps.",
+        )
+
+    def decimal(p: Fraction) -> float:
+        return float(round(p, decimals))
+
+    told = {
+        "precision": decimals,
+        "records": counts.records,
+        "step": counts.step,
+        "p_y": [decimal(p) for p in counts.p_y],
+    }
+    if protected:
+        return {**dict.fromkeys(names), **told, "withheld": "it is protected too"}
+    values = release.disclosure.problem.target.values
+    return {
+        **told,
+        "information": decimal(Fraction(counts.information)),
+        "values": [certificate.encode(values[w]) for w in counts.named],
+        "other": counts.other,
+        "p_w_given_y": [None if row is None else [decimal(p) for p in row] for row in counts.p_w_given_y],
+        "withheld": None,
+    }
+
+
+def _about(release: Release, counts: Rounded | None) -> str:
+    """What the guarantee is about, without the exact number of records."""
+    exact, rough = (
+        rf"\b{release.recipe.table_rows} records",
+        "records" if counts is None else f"about {counts.records} records",
+    )
+    return re.sub(exact, rough, str(release.recipe.law["about"]))
 
 
 def load_card(path: str | os.PathLike[str]) -> Card:
@@ -133,12 +183,14 @@ def load_card(path: str | os.PathLike[str]) -> Card:
     if found != CARD_FORMAT:
         raise ReleaseFileError(f"{place} is not a public card.", "Give the card.json that choral fit wrote.")
     document = json.loads(place.read_text(encoding="utf-8"))
-    if document.get("version") != VERSION:
+    if document.get("version") not in (1, VERSION):
         raise ReleaseFileError(f"{place} has version {document.get('version')}.", "Upgrade choral.")
     codes, table, values = document.get("codes"), document.get("p_w_given_y"), document.get("values")
     withheld = table is None and values is None
     shaped = isinstance(table, list) and isinstance(values, list) and len(table) == codes
-    if not withheld and not (shaped and all(isinstance(row, list) and len(row) == len(values) for row in table)):
+    width = len(values) + bool(document.get("other")) if isinstance(values, list) else 0
+    rows = [row for row in table if row is not None] if isinstance(table, list) else []
+    if not withheld and not (shaped and all(isinstance(row, list) and len(row) == width for row in rows)):
         raise ReleaseFileError(f"The tables of {place} do not fit together.", "Get the card again.")
     return Card(document)
 
@@ -147,19 +199,18 @@ def decode(card: Card, codes: Any, output: str | os.PathLike[str], *, force: boo
     """Write a table of codes with the posterior of the target beside each; returns the number of rows.
 
     `codes` is a table with a column `code`, such as `choral disclose` writes; all its columns and the order of its rows
-    are kept. A record with the code for values not seen gets no posterior.
+    are kept. A record with the code for values not seen, or with one that is too rare to tell, gets no posterior.
     """
     target = Path(output)
     keep_apart({"the posteriors": target}, {"the table of codes": codes})
     check_output(target, force)
     if target.suffix.lower() not in (".csv", ".parquet"):
         raise ReleaseFileError(f"{target} is neither .csv nor .parquet.", "Choose one of these endings.")
-    values = card.values
+    columns = card.columns
     with opened(codes, as_written=lambda name: name != CODE) as table:
         rows, items = _checked_codes(card, table), [identifier(name) for name in table.columns]
-        for v, value in enumerate(values):
-            posterior = ", ".join(repr(row[v]) for row in card.p_w_given_y)
-            name = _event(card.document["reveal"], value)
+        for v, name in enumerate(columns):
+            posterior = ", ".join("NULL" if row is None else repr(row[v]) for row in card.p_w_given_y)
             if name in table.columns:
                 raise ColumnError(f"{table.name} has a column '{name}' already.", "Rename it, or give the codes alone.")
             items.append(
@@ -214,10 +265,10 @@ def _budgets(release: Release) -> list[dict[str, str] | None]:
     return [None if budget is None else {budget.kind: str(budget.amount)} for budget in listed]
 
 
-def _guarantee(release: Release) -> list[str]:
+def _guarantee(release: Release, about: str) -> list[str]:
     recipe = release.recipe
     told = "The code" if recipe.after is None else "The code, which is a pair with that of an earlier release,"
-    words = [f"Under the law of {recipe.law['about']}:"]
+    words = [f"Under the law of {about}:"]
     for group, budget in zip(_groups(release), _budgets(release), strict=True):
         name = spoken(group, bins_of(recipe), " and ") + (" together" if len(group) > 1 else "")
         if budget is None:
@@ -247,7 +298,9 @@ def _limits(release: Release) -> list[str]:
         f"larger the table; combinations of values that occur less than {recipe.min_count} times were merged for that.",
         "For records outside the table it holds as far as the law is right for them.",
         "It holds for one draw per record, made with a secret key; a leaked key voids it.",
-        "This card is an aggregate of the table, rounded; the guarantee does not cover it.",
+        "This card is an aggregate of the table: its numbers come from counts of records in steps of "
+        f"{2 * max(1, recipe.min_count)}, and values that too few records have are pooled or left out; the guarantee does "
+        "not cover it.",
     ]
     if recipe.unseen == "code":
         words.append(f"Code {release.disclosure.codes} says that a record has values that were not seen before.")

@@ -37,6 +37,7 @@ from choral.show.options import (
 if TYPE_CHECKING:
     from choral.describe.joint import Joint
     from choral.design.result import Disclosure
+    from choral.release.card import Card
     from choral.release.file import Release
     from choral.release.ledger import Ledger as OpenLedger
     from choral.release.recipe import Recipe
@@ -174,7 +175,9 @@ def fit(
     ] = None,
     after_key: Annotated[Path | None, typer.Option(help="The key of the earlier release, if it lives apart.")] = None,
     card: Annotated[Path | None, typer.Option(help="Also write the public card, for whoever gets the codes.")] = None,
-    precision: Annotated[int, typer.Option(help="Decimals of the probabilities in the card.")] = 3,
+    precision: Annotated[
+        int | None, typer.Option(help="Decimals of the probabilities in the card. Default: 3, fewer for a small table.")
+    ] = None,
     key: Annotated[Path | None, typer.Option(help="Write the key to a file of its own, not into the release.")] = None,
     ledger: Ledger = None,
     tol: Annotated[float, typer.Option(help="Stop when the certified gap is at most this, in bits.")] = 1e-6,
@@ -196,7 +199,7 @@ def fit(
 
     read = {"the table": table, "a further table": also, "the earlier release": after, "the earlier key": after_key}
     _check_outputs(output, card, key, {**read, "the file of the law": law if Path(law).suffix else None}, ledger, force)
-    if card is not None:
+    if precision is not None:
         from choral.release.card import check_precision
 
         check_precision(precision)
@@ -226,6 +229,7 @@ def fit(
         _fit_example(table, asked, search, output, force, as_json)
         return
     from choral.release.bins import read_bins
+    from choral.release.card import card_of
 
     rules: dict[str, Any] = {"bins": read_bins(bins or []), "min_count": min_count}
     with interval_bar(quiet=as_json) as bar:
@@ -256,7 +260,8 @@ def fit(
                 progress=bar,
             )
     book = ledger or beside(output)
-    recorded = _save(release, output, key, card, precision, book, force)
+    public = None if card is None else card_of(release, precision)
+    recorded = _save(release, output, key, card, public, book, force)
     seconds = time.monotonic() - start
     dropped = _left_out(table, release)
     if as_json:
@@ -273,16 +278,26 @@ def fit(
     typer.echo(f"saved        {output} (it holds {what}: keep it to yourself; check it with: choral verify {output})")
     if key is not None:
         typer.echo(f"key          {key} (whoever has it can undo the guarantee: keep it apart from the release)")
-    if card is not None:
-        typer.echo(f"card         {card} (public; probabilities rounded to {precision} decimals; recorded in {book})")
-        zero = sum(round(p, precision) == 0 for p in release.disclosure.p_y)
-        if zero:
-            typer.echo(
-                f"remark       {zero} of {release.disclosure.codes} codes are so rare that the card says probability 0: take "
-                "fewer codes (--codes), or more decimals (--precision)"
-            )
+    for line in () if public is None else _card_lines(public, f"{card} (public; recorded in {book}"):
+        typer.echo(line)
     for remark in () if recorded is None else recorded.remarks:
         typer.echo(f"ledger       {remark}")
+
+
+def _card_lines(public: Card, place: str) -> list[str]:
+    """What a curator should know about a card."""
+    document, rows = public.document, public.p_w_given_y
+    if document["p_y"] is None:
+        return [f"card         {place}; without numbers: {document['withheld']})"]
+    how = f"from counts in steps of {document['step']}, with {counted(document['precision'], 'decimal')}"
+    lines = [f"card         {place}; probabilities {how})"]
+    rare = sum(row is None for row in rows)
+    if rare:
+        few = f"{rare} of {public.codes} codes are so rare that the card gives no posterior for them"
+        lines.append(f"remark       {few}: take fewer codes (--codes)")
+    if document["other"]:
+        lines.append("remark       rare values of the target are pooled on the card")
+    return lines
 
 
 def decode(
@@ -305,7 +320,7 @@ def decode(
         print_json({**facts, "precision": found.document["precision"], "output": str(output)})
         return
     typer.echo(
-        f"decoded      {counted(rows, 'row')}: p({'+'.join(found.document['reveal'])} | code), {len(found.values)} values"
+        f"decoded      {counted(rows, 'row')}: p({'+'.join(found.document['reveal'])} | code), {len(found.columns)} values"
     )
     typer.echo(f"precision    {found.document['precision']} decimals, as the card has them")
     typer.echo(f"saved        {output}")
@@ -333,7 +348,7 @@ def _save(
     output: Path,
     key: Path | None,
     card: Path | None,
-    precision: int,
+    public: Card | None,
     ledger: Path,
     force: bool,
 ) -> OpenLedger | None:
@@ -342,16 +357,15 @@ def _save(
     The card takes its place last, once the ledger has it: a card that nobody remembers could be published twice.
     """
     from choral.files import whole_file
-    from choral.release.card import card_of
     from choral.release.ledger import open_ledger
 
     new = [path for path in (output, key) if path is not None and not path.exists()]
     try:
-        if card is None:
+        if card is None or public is None:
             release.save(output, key, force=force)
             return None
         with whole_file(card, force) as hidden:
-            hidden.write_text(card_of(release, precision).text, encoding="utf-8")
+            hidden.write_text(public.text, encoding="utf-8")
             with open_ledger(ledger) as book:
                 book.record_card(release, lambda: release.save(output, key, force=force))
         return book

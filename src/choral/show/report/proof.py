@@ -108,9 +108,11 @@ def card(subject: Subject) -> Html:
                 _code(document["certificate"]["salted_sha256"]),
                 " opens with the salt in the release file. It has ",
                 count(int(document["codes"]), "code"),
-                ", and probabilities rounded to ",
-                count(int(document["precision"]), "decimal"),
-                ".",
+                *(
+                    (", and no numbers.",)
+                    if document["precision"] is None
+                    else (", and probabilities rounded to ", count(int(document["precision"]), "decimal"), ".")
+                ),
             )
         )
     return element("section", heading, *parts, id="card")
