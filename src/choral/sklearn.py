@@ -71,7 +71,9 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Draws are sticky. With `id`, a record gets the same code in every call. Without, a draw belongs to the row number and
     the content of the whole table: the same table gets the same codes, and a record that stands in two different tables
-    is drawn for twice, which can reveal it if both codes are published. Missing values are a value of their own.
+    is drawn for twice, which can reveal it if both codes are published. There is no ledger: nothing is recorded, and no
+    record is refused that has a code already. To give codes out, save `release_` and run `choral disclose`. Missing values
+    are a value of their own.
 
     >>> X, w = [["f", 0], ["f", 1], ["m", 0], ["m", 1]] * 10, ["no", "yes", "yes", "no"] * 10
     >>> found = Disclosure().fit(X, w)

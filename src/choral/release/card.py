@@ -273,7 +273,7 @@ def _guarantee(release: Release, about: str) -> list[str]:
         name = spoken(group, bins_of(recipe), " and ") + (" together" if len(group) > 1 else "")
         if budget is None:
             words.append(
-                f"{told} is exactly independent of {name}: whoever sees all codes learns nothing of a record's."
+                f"{told} is exactly independent of {name}: who knows the law and sees all codes learns nothing of a record's."
             )
         elif "ratio" in budget:
             words.append(f"{told} makes no value of {name} more than {budget['ratio']} times more or less likely.")
