@@ -29,7 +29,7 @@ def noisy_copies(n: int, crossover: Any = Fraction(1, 10), one: Any = Fraction(1
 
 
 def modular(M: int, k: int = 1) -> Joint:
-    """The example after pr:upper_bound: X1 uniform on [M], X2 on [kM], W = X1 + X2 mod M; I_s = log M."""
+    """X1 uniform on [M], X2 on [kM], W = X1 + X2 mod M; I_s = log M."""
     cells = {((a + b) % M, a, b): 1 for a in range(M) for b in range(k * M)}
     return Joint.from_counts(cells, names=["W", "X1", "X2"])
 
@@ -86,7 +86,7 @@ def markov(transition: Any, n: int, initial: Any = None) -> Joint:
 def two_squares() -> Joint:
     """Two 2×2 blocks of unequal cells (docs/paper.md): |X̂| = 4+4-2+2, yet the nullity of P is 2.
 
-    P4 says that the optimal channel then does not depend on W; here it does.
+    The paper says that the optimal channel then does not depend on W; here it does.
     """
     block = {(0, 0): 2, (0, 1): 1, (1, 0): 1, (1, 1): 2}
     cells = {(a + 2 * b, c + 2 * b): weight for b in (0, 1) for (a, c), weight in block.items()}
@@ -94,7 +94,7 @@ def two_squares() -> Joint:
 
 
 def four_fair_bits() -> Joint:
-    """Four fair bits with W = X1 ⊕ X2 (docs/paper.md): two codes reach the optimum where cor2 asks for four."""
+    """Four fair bits with W = X1 ⊕ X2 (docs/paper.md): two codes reach the optimum, where the paper asks for four."""
     bits = Joint.from_counts(dict.fromkeys(product((0, 1), repeat=4), 1), names=["X1", "X2", "X3", "X4"])
     return bits.with_column("W", lambda a, b, c, d: a ^ b)
 

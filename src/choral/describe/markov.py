@@ -15,6 +15,7 @@ from choral.describe.numbers import channel, distribution
 from choral.errors import LawError, TooLargeError
 
 MOST_PATHS = 1_000_000
+"""Paths that are written out as a law: a million take seconds and some hundred megabytes."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from choral.errors import LawError
 Number: TypeAlias = "int | float | Fraction | Decimal"
 
 LONGEST_EXPONENT = 10_000
+"""Decimal exponents that are read: a short text must not become a number of a gigabyte."""
 SUM_SLACK = Fraction(1, 10**9)
 """How far floats may sum from one before it is an error; within it they are normalised exactly."""
 

@@ -23,7 +23,9 @@ from choral.theory.many_samples import TradeoffPoint, full_data, output_perturba
 
 F = Fraction
 SIZES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50, 100, 200, 300, 500, 1000)
+"""Numbers of samples on the curves: all while the curve bends, then about evenly on a logarithmic axis."""
 SCHEME_SIZES = (4, 5, 6, 8, 10, 14, 20, 30, 50, 70, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000)
+"""The same for schemes, which go further."""
 EXACT_UP_TO = 50
 """Samples up to which the information of a masked scheme is computed exactly; beyond it is bracketed (`told`)."""
 GROUPS_TRIED, CHOICES, TRIED_UP_TO = 50, 100, 20

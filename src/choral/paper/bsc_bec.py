@@ -19,21 +19,27 @@ from choral.solvers import reference
 
 F = Fraction
 PRIOR = [F(n, 12) for n in (1, 3, 2, 2, 3, 1)]
+"""p(x1, x2) of the example, as printed."""
 POSTERIOR = [[F(1), F(2, 3), F(0), F(1), F(1, 3), F(0)], [F(0), F(1, 3), F(1), F(0), F(2, 3), F(1)]]
+"""p(w | x1, x2), as printed."""
 P = [[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1]]
+"""The incidence matrix, as printed."""
 A = [
     [4082, 4082, 4082, 4082, 4082, 4082],
     [4082, 4082, 4082, -4082, -4082, -4082],
     [-4677, 5270, -593, -4677, 5270, -593],
     [-3385, -2385, 5743, -3385, -2358, 5743],
 ]
+"""A basis of its row space, as printed, in ten-thousandths."""
 POINTS = [
     [F(1, 4), F(0), F(1, 4), F(0), F(1, 2), F(0)],
     [F(0), F(1, 2), F(0), F(1, 4), F(0), F(1, 4)],
     [F(1, 4), F(1, 4), F(0), F(0), F(1, 4), F(1, 4)],
     [F(0), F(1, 4), F(1, 4), F(1, 4), F(1, 4), F(0)],
 ]
+"""The extreme points, as printed."""
 WEIGHTS = [F(1, 3), F(1, 3), F(0), F(1, 3)]
+"""p(y) of the optimal channel, as printed."""
 CHANNEL = [
     [F(1), F(0), F(1, 2), F(0), F(2, 3), F(0)],
     [F(0), F(2, 3), F(0), F(1, 2), F(0), F(1)],

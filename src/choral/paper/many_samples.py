@@ -22,9 +22,13 @@ from choral.theory.sufficient import information_curve, sufficient_statistic
 
 F = Fraction
 TABLE_1 = {2: "8.34e-3", 3: "4.88e-2", 4: "4.47e-2"}
+"""I_s(W, Xⁿ) by n, as printed."""
 BERNOULLI = [F(2, 3), F(1, 3)]
+"""The prior of Table 1."""
 THIRDS = [F(1, 3)] * 3
+"""A uniform prior of three values."""
 ON_A_LINE = [[1 - p, p] for p in (F(1, 10), F(1, 2), F(9, 10))]
+"""Three binary rows whose middle one is the mean of the others."""
 FIGURE_ROWS = [[F(1, 2), F(1, 4), F(1, 4)]] * 2 + [[F(1, 3)] * 3]
 """p(x | w) as labelled in the figure w_tilde; it prints no law of W, so W is taken as uniform."""
 

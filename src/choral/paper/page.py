@@ -11,6 +11,7 @@ from choral.paper.record import Claim, Found, Section, Table, worded
 from choral.show.plots.style import finding_of
 
 MOST_ROWS = 60
+"""Rows of a table on the page; the file beside it has all."""
 
 STYLE = """
 :root { color-scheme: light; }
@@ -31,9 +32,11 @@ details { margin: .5rem 0; } summary { cursor: pointer; } .scroll { overflow-x: 
 a { color: #0b5fa5; } a:focus, summary:focus { outline: 3px solid #d55e00; }
 @media print { details { display: none; } h2 { break-before: auto; } figure, tr { break-inside: avoid; } }
 """
+"""All that the page needs, so that it can be sent as one file."""
 
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+"""The page loads nothing and runs nothing."""
 
 
 @dataclass(frozen=True)

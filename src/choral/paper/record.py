@@ -84,6 +84,7 @@ class Effort:
 
 
 QUICK = Effort(most_samples=30, many_samples=200, steps=5, leakages=3)
+"""Every section in seconds: small sizes, coarse grids."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ from choral.show.plots.diagram import Link, Stage
 
 F = Fraction
 SOURCE = "an example of the paper"
+"""Where the laws come from, which a declared law must say."""
 Q = F(3, 10)
+"""P(X = 1) where one value of q is shown."""
 
 
 def entropy(q: Fraction) -> float:

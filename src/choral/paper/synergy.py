@@ -54,7 +54,7 @@ def run(effort: Effort) -> Found:
     claims.append(
         holds("the hypergraph is n-uniform and n-partite", "remark after (matp)", uniform, f"{len(graph.edges)} edges")
     )
-    told = disclose(examples.modular(3, 2))
+    modular = disclose(examples.modular(3, 2))
     return Found(
         (
             "Two samples that say nothing alone can say everything together. The example after pr:upper_bound has "
@@ -69,7 +69,7 @@ def run(effort: Effort) -> Found:
             ),
         ),
         (
-            Picture("modular-before-after", before_after_plot(told), "M = 3, k = 2: the code is the target itself."),
+            Picture("modular-before-after", before_after_plot(modular), "M = 3, k = 2: the code is the target itself."),
             Picture("hypergraph", picture, "The support of three binary samples."),
         ),
     )

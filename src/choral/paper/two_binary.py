@@ -14,12 +14,14 @@ from choral.theory.two_binary import two_binary_channel, two_binary_information
 
 F = Fraction
 TARGETS = {"W₁ = X₁ ⊕ X₂": (F(0), F(1), F(1), F(0)), "W₂, noisy": (F(1, 10), F(7, 10), F(1, 2), F(1, 5))}
+"""P(W = 1 | state) of two targets, to see that one channel is best for both."""
 LAWS = (
     (F(2, 5), F(1, 2), F(1, 10)),
     (F(1, 3), F(1, 2), F(1, 6)),
     (F(3, 10), F(9, 10), F(1, 20)),
     (F(1, 2), F(1, 2), F(2, 5)),
 )
+"""(α, β, r): r in the middle of its range and towards its ends, and α = β."""
 
 
 def run(effort: Effort) -> Found:

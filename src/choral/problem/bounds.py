@@ -32,7 +32,7 @@ class Bounds:
 
     @property
     def efficiency_at_most(self) -> float:
-        """upper_bound / H(W); in self-disclosure 1 - max H(X_j) / H(Xⁿ) (lemma:self-disclosure_bound)."""
+        """upper_bound / H(W); in self-disclosure 1 - max H(X_j) / H(Xⁿ)."""
         return self.upper_bound / self.entropy if self.entropy else 0.0
 
     def rows(self) -> list[tuple[str, str]]:
@@ -41,14 +41,14 @@ class Bounds:
             ("states of positive probability, |X̂|", f"{self.states}"),
             ("rank of P", f"{self.rank}"),
             ("nullity of P", f"{self.nullity}"),
-            ("something can be disclosed (Prop1)", "yes" if self.feasible else "no"),
+            ("something can be disclosed", "yes" if self.feasible else "no"),
             ("H(W)", f"{self.entropy:.9f} bits"),
             ("I(W;X), with no privacy at all", f"{self.information:.9f} bits"),
-            ("I_s at most (pr:upper_bound)", f"{self.upper_bound:.9f} bits, from {self.upper_bound_from}"),
+            ("I_s at most", f"{self.upper_bound:.9f} bits, from {self.upper_bound_from}"),
             ("price I(W;X) - I_s, at least", f"{self.price_at_least:.9f} bits"),
             ("codes that suffice, nul(P)+1", f"{self.codes_at_most}"),
-            ("codes if all are extreme points (cor2), at least", f"{self.codes_at_least}"),
-            ("min H(X|Y), at most log rank(P) (cor1)", f"{self.residual_at_most:.9f} bits"),
+            ("codes if all are extreme points, at least", f"{self.codes_at_least}"),
+            ("min H(X|Y), at most log rank(P)", f"{self.residual_at_most:.9f} bits"),
             ("the same by alphabet sizes alone", f"{self.residual_at_most_by_sizes:.9f} bits"),
         ]
 
@@ -61,7 +61,7 @@ class Bounds:
 
 
 def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
-    """Feasibility (Prop1), the upper bound and its price, |Y| (app1, cor2) and the rank bound on H(X|Y) (cor1).
+    """Feasibility, the group bound and its price, how many codes, and the rank bound on H(X|Y).
 
     `codes_at_least` is about channels made of extreme points; a code may mix several, and then fewer suffice.
 
@@ -85,7 +85,7 @@ def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
         information=problem.information_of_states,
         upper_bound=value if form.feasible else 0.0,
         upper_bound_from=(
-            "Prop1" if not form.feasible else "I(W;X)" if position is None else problem.groups[position].name
+            "the ranks" if not form.feasible else "I(W;X)" if position is None else problem.groups[position].name
         ),
         price_at_least=problem.information_of_states - (value if form.feasible else 0.0),
         codes_at_most=form.nullity + 1,
@@ -115,5 +115,5 @@ def allowed_bits(budget: Budget | None) -> float:
 
 
 def group_bound(problem: Problem) -> GroupBound:
-    """pr:upper_bound as a proof that a verifier can recheck from the law alone."""
+    """The group bound as a proof that a verifier can recheck from the law alone."""
     return GroupBound(best_group(problem)[0])

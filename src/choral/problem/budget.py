@@ -19,6 +19,7 @@ from choral.errors import LawError, ProblemError, did_you_mean
 SMALLEST = Fraction(1, 10**15)
 """Leakage is stated to fifteen decimals: a smaller budget cannot be told from none."""
 LARGEST = 10**18
+"""A budget beyond this allows everything, and floats in the solver would lose their digits."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,11 @@ from choral.problem.kernel import Floats, Problem, Variable
 
 Row = tuple[int, ...]
 PRIME = 2**61 - 1
+"""Ranks are taken modulo this Mersenne prime, which fits a machine word; they are never above the true ones."""
 SOME_STATES = 2000
+"""States that are looked at first: independence at some of them is independence."""
 SCATTER = 2654435761
+"""A prime near 2^32 over the golden ratio: its multiples spread evenly over the states."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Form:
 
 
 def form_of(problem: Problem) -> Form:
-    """Rank, nullity and feasibility (Prop1: Null(P) ⊄ Null(P_{W|X})), exactly.
+    """Rank, nullity and feasibility (Null(P) ⊄ Null(P_{W|X})), exactly.
 
     >>> from choral.describe import examples
     >>> from choral.problem.pose import pose
@@ -61,7 +64,7 @@ class Incidence:
 
     @property
     def most(self) -> int:
-        """What the rank cannot exceed: the rows of every group sum to the same row (cor1)."""
+        """What the rank cannot exceed: the rows of every group sum to the same row."""
         return min(len(self.scale), len(self.rows) - self.groups + 1)
 
     def independent(self) -> list[int]:

@@ -94,7 +94,7 @@ class VertexBound:
 
 @dataclass(frozen=True, eq=False)
 class DeterminedBound:
-    """Proof that nothing can be told (Prop1): P(w | s) = Σ_i coefficients[w][i] · P(z_i | s) for every state.
+    """Proof that nothing can be told: P(w | s) = Σ_i coefficients[w][i] · P(z_i | s) for every state.
 
     Then the law of W is the same for every posterior that is private. `rows` are positions in the rows of P.
     """
@@ -105,7 +105,7 @@ class DeterminedBound:
 
 @dataclass(frozen=True, eq=False)
 class GroupBound:
-    """Proof by pr:upper_bound: I(W;Y) ≤ I(W;S) - I(W;Z) for the protected group at this position.
+    """The group bound: I(W;Y) ≤ I(W;S) - I(W;Z) for the protected group at this position.
 
     Where the group has a budget, I(Z;Y) is added: at most α bits, or log ρ. Without a group it is the data-processing
     inequality, I(W;Y) ≤ I(W;S).

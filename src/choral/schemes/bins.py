@@ -1,4 +1,4 @@
-"""Two continuous samples: equal-probability bins, added on a circle (th6).
+"""Two continuous samples: equal-probability bins, added on a circle.
 
 Each sample falls into one of K bins of probability 1/K under its declared law; Y = I + J mod K.
 

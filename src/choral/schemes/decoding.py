@@ -30,6 +30,7 @@ from choral.schemes.law import Marginal
 MOST_TERMS = 2_000_000
 """Products that an exact convolution may take; more are left to floats."""
 EPS = float(np.finfo(np.float64).eps)
+"""The spacing of floats at 1: errors are counted in it."""
 
 
 @dataclass(frozen=True)

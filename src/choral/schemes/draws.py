@@ -25,9 +25,13 @@ Words = npt.NDArray[Any]
 BLOCK = 1 << 17
 """Draws that are made at a time: the memory beyond the answer."""
 SHORT = 16
+"""Bits of a draw that a table answers at once; ties, one in some thousands, are drawn on."""
 LONG = 64
+"""Bits of a draw that is compared with thresholds, the widest unsigned integer of numpy."""
 MOST_TABLES = 64
+"""Rows that get a table each: 64 of 2^16 entries stay in a cache."""
 MOST_SHORT_VALUES = 256
+"""Values in a row with a table: with more, ties with a threshold become frequent."""
 
 
 class ExactRows:

@@ -32,6 +32,7 @@ WHY = (
     "declare both, as DeclaredLaw(marginals, source='where they come from and why the samples are independent')."
 )
 MOST_CELLS = 1_000_000
+"""Cells of a law that is written out: a million take seconds and some hundred megabytes."""
 
 
 @dataclass(frozen=True)

@@ -39,12 +39,17 @@ from choral.schemes.draws import ExactRows, LongArcs, secret_numbers
 from choral.schemes.law import DeclaredLaw, Marginal, Row, Whole, check_size, declared, names_of, whole_number
 
 MOST_POSTERIORS = 60_000
+"""Posteriors of the shift that are followed exactly: more take minutes."""
 MOST_SHIFTS = 100_000
+"""Shifts that are listed to write out an exact law."""
 MOST_CELLS_OF_CIRCLE = 1 << 31
+"""Cells that a circle can have, so that sums of two numbers of cells fit 32 bits."""
 MOST_CELLS_LISTED = 1 << 22
+"""Cells up to which the law on the circle is written out: four million."""
 FEW_CELLS = 1 << 12
 """Up to so many cells all of them are listed to draw from."""
 MOST_UNITS = 1 << 62
+"""Units of an arc, so that sums of two fit 64 bits."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from choral.solvers.reference import solve, target_entropy
 
 State = TypeVar("State", bound=Hashable)
 PRECISION = 128
+"""Bits of ball arithmetic: far more than a float keeps, so that the ends are those of floats."""
 
 
 @dataclass(frozen=True)

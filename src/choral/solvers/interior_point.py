@@ -299,10 +299,9 @@ class _LinesFirst:
         dlam = self._factor.solve(rhs)
         half = wanted[:, :, 0] - self._spread @ dlam
         dnu = np.einsum("lji,lj->li", self._inner, half) * self._scale
-        for _ in range(1):
-            left = column_gap - (g + d * (dlam[:, None] + M @ dnu.T)).T @ M
-            step = self._half(left[:, :, None])[:, :, 0]
-            dnu = dnu + np.einsum("lji,lj->li", self._inner, step) * self._scale
+        left = column_gap - (g + d * (dlam[:, None] + M @ dnu.T)).T @ M  # one step of refinement for the lines
+        step = self._half(left[:, :, None])[:, :, 0]
+        dnu = dnu + np.einsum("lji,lj->li", self._inner, step) * self._scale
         return dlam, dnu
 
 

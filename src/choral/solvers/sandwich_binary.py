@@ -56,7 +56,7 @@ def chord_costs(knots: Array, q: Array) -> Array:
         rise = np.where(a > 0, a / width * np.log1p(width / a), 0.0) + np.log(b)
         fall = np.where(right > 0, right / width * np.log1p(width / right), 0.0) + np.log(left)
     slope = (fall - rise) / math.log(2)
-    # Anchor at the knot farther from the ends, where the entropy is best conditioned.
+    # The chord leaves from the entropy at its left knot.
     value: Array = binary_entropy(a) + slope * (np.asarray(q, dtype=float)[:, None] - a)
     return value
 
@@ -432,8 +432,3 @@ def _enough(error: Array, aim: float, gain: float) -> int:
     ordered = np.sort(error)[::-1]
     after = ordered.sum() - np.cumsum(ordered) * (1 - 1 / gain)
     return 1 + int(np.count_nonzero(after > aim))
-
-
-def _middles(angles: Array) -> Array:
-    """The midpoints of consecutive angles."""
-    return 0.5 * (angles[1:] + angles[:-1])

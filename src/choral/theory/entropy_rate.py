@@ -1,14 +1,14 @@
-"""The entropy-rate limit (th2): Î_s(Xⁿ)/n between two curves that meet in the entropy rate, for Markov and i.i.d. samples.
+"""The entropy-rate limit: Î_s(Xⁿ)/n between two curves that meet in the entropy rate, for Markov and i.i.d. samples.
 
 Every k successive samples are protected together (k = 1: each sample).
 
-**Below.** cor1: at an extreme point of S at most rank(P) states have mass, so Î_s ≥ H(Xⁿ) - log₂ rank(P). The rank: functions
-f_1(window 1) + f_2(window 2) + … span the rows of P. A function of the k-1 samples that two neighbouring windows share can be
-taken from one and given to the other, so rank(P) ≤ Σ|windows| - Σ|shared parts|, each counted on its support; it grows
-like n, and its logarithm per sample vanishes. For few samples the certified optimum is higher, and for i.i.d. bits
-with k = 1 so are blocks of up to nine that share one sample (`schemes/partial.py`).
+**Below.** The rank bound: at an extreme point of S at most rank(P) states have mass, so Î_s ≥ H(Xⁿ) - log₂ rank(P). The
+rank: functions f_1(window 1) + f_2(window 2) + … span the rows of P. A function of the k-1 samples that two neighbouring
+windows share can be taken from one and given to the other, so rank(P) ≤ Σ|windows| - Σ|shared parts|, each counted on its
+support; it grows like n, and its logarithm per sample vanishes. For few samples the certified optimum is higher, and for
+i.i.d. bits with k = 1 so are blocks of up to nine that share one sample (`schemes/partial.py`).
 
-**Above.** pr:upper_bound with the window of largest entropy: Î_s ≤ H(Xⁿ) - max H(window).
+**Above.** The group bound with the window of largest entropy: Î_s ≤ H(Xⁿ) - max H(window).
 
 Entropies are computed in ball arithmetic and rounded outwards: both curves are rigorous.
 """
@@ -34,7 +34,7 @@ from choral.theory.self_disclosure import self_point
 FEW_STATES = 16
 """Up to this many sequences the optimum itself is computed."""
 SHORT = 40
-"""Up to this many i.i.d. bits blocks are tried; beyond, the bound of cor1 is higher."""
+"""Up to this many i.i.d. bits blocks are tried; beyond, the rank bound is higher."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ def entropy_rate_curve(chain: MarkovChain, ns: Iterable[int], k: int = 1) -> lis
     >>> for p in entropy_rate_curve(chain, [3, 10, 100, 10000]):
     ...     print(f"{p.n:5} {p.lower:.3f} {p.upper:.3f}  {p.lower_by}")
         3 0.416 0.416  the optimum
-       10 0.533 0.787  cor1
-      100 0.808 0.865  cor1
-    10000 0.873 0.874  cor1
+       10 0.533 0.787  rank bound
+      100 0.808 0.865  rank bound
+    10000 0.873 0.874  rank bound
     """
     if not isinstance(chain, MarkovChain):
         raise ProblemError(f"A {type(chain).__name__} is no chain.", "Give MarkovChain.of(rows) or MarkovChain.iid(p).")
@@ -93,8 +93,8 @@ def _point(chain: MarkovChain, n: int, k: int) -> RatePoint:
         whole, window = _entropies(chain, n, k)
         rank = _rank_at_most(chain, n, k)
         below = whole - flint.arb(rank).log() / flint.arb(2).log()
-        lower, lower_by = max(0.0, float_below(below / n)), "cor1"
-        upper, upper_by = max(0.0, float_above((whole - window) / n)), "pr:upper_bound"
+        lower, lower_by = max(0.0, float_below(below / n)), "rank bound"
+        upper, upper_by = max(0.0, float_above((whole - window) / n)), "group bound"
         entropy = max(0.0, float_above(whole / n))
         for value, bound, by in _better(chain, n, k):
             down, up = float_below(ball_of(value) / n), float_above(ball_of(bound) / n)

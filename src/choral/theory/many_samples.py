@@ -1,6 +1,6 @@
 """What many samples make of a law: output perturbation, full data, the bridge between them, and a fresh sample.
 
-C_1(0) is the limit of I_s(W, Xⁿ) (th5). Every value here is a `Disclosure`: a channel that exists, with a bound.
+C_1(0) is the limit of I_s(W, Xⁿ). Every value here is a `Disclosure`: a channel that exists, with a bound.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def output_perturbation(
     tol: float = 1e-6,
     time_limit: float | None = None,
 ) -> Disclosure:
-    """C_1(0): the curator sees W̃ alone and tells of it, and X stays private. It is the limit of I_s(W, Xⁿ) (th5).
+    """C_1(0): the curator sees W̃ alone and tells of it, and X stays private. It is the limit of I_s(W, Xⁿ).
 
     >>> from choral.describe.joint import Joint
     >>> third, tenth = Fraction(1, 3), Fraction(1, 10)
@@ -73,7 +73,7 @@ def bridge(
 ) -> Disclosure:
     """J(W, Xⁿ) of (jdef): the curator sees W̃ and n samples, tells of W̃, and every sample stays private.
 
-    J(W, X¹) = C_2(0), and J falls with n towards C_1(0) (rem5): average a channel for n + 1 samples over the last one,
+    J(W, X¹) = C_2(0), and J falls with n towards C_1(0): average a channel for n + 1 samples over the last one,
     given W̃ and the others; p(w̃, y) and p(x_i, y) stay, so it is a channel for n. One that looks at W̃ alone and is
     private for X serves every n.
 
@@ -149,8 +149,8 @@ def tradeoff(
     points = []
     for alpha in budgets:
         d = disclose(s.joint, s.name, [s.about], use, leakage={group: alpha}, tol=tol, time_limit=time_limit)
-        told = d.leakage[d.problem.groups[0].name]
-        points.append(TradeoffPoint(float(exact(alpha, "leakage")), d.information, d.upper_bound, told, d))
+        leaked = d.leakage[d.problem.groups[0].name]
+        points.append(TradeoffPoint(float(exact(alpha, "leakage")), d.information, d.upper_bound, leaked, d))
         if progress is not None:
             progress(points[-1])
     return points

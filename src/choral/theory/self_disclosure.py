@@ -4,7 +4,7 @@ The numbers come from the program on types (`solvers/self_orbits.py`), in ball a
 achieved, by a mixture of orbits in exact fractions; and a bound. Up to six bits the bound is the optimum itself, over all
 orbits of extreme points; for seven on request, in minutes. Otherwise it is the smallest of three:
 
-- pr:upper_bound, (n-1)·h(q);
+- the group bound, (n-1)·h(q);
 - for q ≤ 1/n, the closed form of `solvers/rare_bits.py`, which is within a factor 1 + O(q) of the optimum;
 - *Î_s(X^m) + (n-m)·h(q)* for m = 6: a code that is private for n samples is, for the first m of them, a private code, and
   I(X^n;Y) = I(X^m;Y) + I(X_{m+1}…X_n;Y|X^m).
@@ -29,6 +29,7 @@ from choral.solvers.rare_bits import bits_for, rare_bound
 from choral.solvers.self_orbits import PROVED, OnTypes
 
 PROVED_ON_REQUEST = 7
+"""Samples up to which all orbits of extreme points can be listed: seven take minutes, eight are far too many."""
 SAME = Fraction(1, 10**12)
 """Ends that differ by less than this, relative to them, are one optimum."""
 
@@ -112,7 +113,7 @@ def self_point(n: int, q: Fraction, *, prove: bool = False) -> SelfPoint:
     answer = proved_on_types(n, q, types) if prove else best_on_types(n, q, types)
     with flint.ctx.workprec(bits_for(rare)):
         low = max(Fraction(0), exact_lower(_achieved(answer, q)))
-        bounds = {"pr:upper_bound": exact_upper((n - 1) * _h(q))}
+        bounds = {"group bound": exact_upper((n - 1) * _h(q))}
         if answer.proved:
             bounds["all orbits of extreme points"] = exact_upper(_optimum(answer, q))
         else:

@@ -1,4 +1,4 @@
-"""W̃, the minimal sufficient statistic of W for X; C_X(W) = H(W̃); and I(W;Xⁿ), which converges to it (th4)."""
+"""W̃, the minimal sufficient statistic of W for X; C_X(W) = H(W̃); and I(W;Xⁿ), which converges to it."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class InformationPoint:
 def information_curve(
     prior: Sequence[Any], channel: Sequence[Sequence[Any]], ns: Iterable[int]
 ) -> list[InformationPoint]:
-    """I(W;Xⁿ) for samples that are independent given W, at each n; the limit is C_X(W) (th4).
+    """I(W;Xⁿ) for samples that are independent given W, at each n; the limit is C_X(W).
 
     On types: the type is sufficient for W, so I(W;Xⁿ) = I(W;type), with exact integers for p(w, type) and one rounding
     to a float each. Nothing lists |X|ⁿ sequences.

@@ -1,4 +1,4 @@
-"""Typical sets on types: the estimator L_n in the proof of th4, its exact error, and weak typicality.
+"""Typical sets on types: the estimator L_n in the proof that I(W;Xⁿ) tends to C_X(W), its exact error, and weak typicality.
 
 A sequence is robustly typical by its type alone, so everything here is about count vectors.
 """

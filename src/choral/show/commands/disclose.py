@@ -54,25 +54,25 @@ def disclose(
     if on_spark(engine, master):
         from choral.release import spark
 
-        told = spark.disclose_table(
+        done = spark.disclose_table(
             found := load_release(release, key), table, output, book, id, force=force, master=master
         )
     else:
         check_output(output, force)
         found = load_release(release, key)
         with rows_bar(quiet=as_json) as bar:
-            told = disclose_table(found, table, output, book, id, force=force, progress=bar)
+            done = disclose_table(found, table, output, book, id, force=force, progress=bar)
     if as_json:
-        print_json({**told.__dict__, "output": str(told.output), "ledger": str(told.ledger)})
+        print_json({**done.__dict__, "output": str(done.output), "ledger": str(done.ledger)})
         return
-    typer.echo(f"disclosed    {told.disclosed} of {told.rows} rows, {found.disclosure.codes} codes")
-    if told.dropped:
-        typer.echo(f"left out     {told.dropped} rows with a missing value, as the release says")
-    if told.unseen:
+    typer.echo(f"disclosed    {done.disclosed} of {done.rows} rows, {found.disclosure.codes} codes")
+    if done.dropped:
+        typer.echo(f"left out     {done.dropped} rows with a missing value, as the release says")
+    if done.unseen:
         typer.echo(
-            f"not seen     {told.unseen} rows have code {found.disclosure.codes}, for values not seen at fit time"
+            f"not seen     {done.unseen} rows have code {found.disclosure.codes}, for values not seen at fit time"
         )
-    typer.echo(f"identified   by {f'column {told.id!r}' if told.id else 'row number in this very table'}")
-    typer.echo(f"saved        {told.output} (recorded in {told.ledger})")
-    for remark in told.remarks:
+    typer.echo(f"identified   by {f'column {done.id!r}' if done.id else 'row number in this very table'}")
+    typer.echo(f"saved        {done.output} (recorded in {done.ledger})")
+    for remark in done.remarks:
         typer.echo(f"ledger       {remark}")

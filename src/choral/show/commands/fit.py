@@ -97,16 +97,18 @@ def bounds(
     question = _question(table, reveal, protect, use, order, bins, missing, min_count, law)
     found = bounds_of_law(question.law, *question.asked)
     problem = problem_of(question.law, *question.asked)
-    told, private = problem.target.name, protections(problem, question.bins)
+    target, private = problem.target.name, protections(problem, question.bins)
     if as_json:
         names = [group.name for group in problem.groups]
-        print_json({"reveal": told, "use": list(problem.columns), "protect": names, **asdict(found)})
+        print_json({"reveal": target, "use": list(problem.columns), "protect": names, **asdict(found)})
     else:
         if found.feasible:
-            typer.echo(f"At most {found.upper_bound:.6f} bits about {told} can be told, of {found.entropy:.6f} in all.")
+            typer.echo(
+                f"At most {found.upper_bound:.6f} bits about {target} can be told, of {found.entropy:.6f} in all."
+            )
         else:
-            typer.echo(f"Nothing about {told} can be told: what is protected determines all that could be said.")
-        typer.echo(f"W = {told}; X = {', '.join(problem.columns)}; private: {', '.join(private)}")
+            typer.echo(f"Nothing about {target} can be told: what is protected determines all that could be said.")
+        typer.echo(f"W = {target}; X = {', '.join(problem.columns)}; private: {', '.join(private)}")
         typer.echo(str(found))
 
 
@@ -430,11 +432,11 @@ def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
     """What stays private, and how far where there is a budget or a column is binned."""
     from choral.release.binned import binned_and_protected, bins_of, inside_bins, protections
 
-    told = protections(found.problem, {} if recipe is None else bins_of(recipe))
+    private = protections(found.problem, {} if recipe is None else bins_of(recipe))
     limit = "" if recipe is None else inside_bins(binned_and_protected(recipe))
     how = "; nothing else is" if found.problem.budgets else ", exactly; nothing else is"
     also = f"; under {counted(len(found.problem.further), 'more law')} too" if found.problem.further else ""
-    lines = [f"private      {', '.join(told)}{how}{also}"]
+    lines = [f"private      {', '.join(private)}{how}{also}"]
     return [*lines, f"in bins      {limit}"] if limit else lines
 
 

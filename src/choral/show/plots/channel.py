@@ -12,7 +12,9 @@ from choral.design.result import Disclosure
 from choral.show.plots.style import INK, above, altair, counted, distinct, finished
 
 MOST_CODES = 40
+"""Rows of a heat map that can still be read on a page."""
 MOST_STATES = 40
+"""Columns of a heat map that can still be read on a page."""
 MOST_NUMBERS = 400
 """Cells that have their number written in them."""
 

@@ -28,7 +28,7 @@ class Series:
 def capacity_plot(points: Sequence[CurvePoint], subtitle: str, limit: float | None = None) -> Any:
     """Information against n, with the certified interval as a band; n is on a logarithmic scale.
 
-    `limit` is C_1(0), to which it tends (th5).
+    `limit` is C_1(0), to which it tends.
     """
     if not points:
         raise ProblemError("There is no point to draw.", "Give at least one n.")

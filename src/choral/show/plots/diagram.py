@@ -12,6 +12,7 @@ from choral.errors import TooLargeError
 from choral.show.plots.style import BLUE, INK, altair, finished
 
 MOST_VALUES = 12
+"""Values in a column of a diagram whose arrows can still be followed."""
 
 
 @dataclass(frozen=True)

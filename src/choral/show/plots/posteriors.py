@@ -12,9 +12,13 @@ from choral.show.plots.channel import leading, left_out
 from choral.show.plots.style import BLUE, INK, above, altair, counted, distinct, finished, number, short
 
 MOST_VALUES = 20
+"""Values of the target that get a colour or a column of their own."""
 MOST_COLUMNS = 12
+"""Protected groups drawn beside the target."""
 MOST_BARS = 8
+"""Values in a panel of bars."""
 FEW_CODES = 12
+"""Up to this many codes each has a bar of its own."""
 MOST_MARKS = 250
 """Codes that have a circle of their own."""
 FINEST = 600

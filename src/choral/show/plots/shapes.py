@@ -15,8 +15,11 @@ from choral.show.plots.style import COLOURS, DASHES, GREY, INK, SHAPES, altair, 
 from choral.theory.two_binary import two_binary_information
 
 STEPS = 120
+"""Points of a curve: no corner is seen at the size of a page."""
 MOST_EDGES = 24
+"""States of a hypergraph that can still be told apart."""
 MOST_VERTICES = 12
+"""Values in a part of a hypergraph that fit below each other."""
 
 
 def segment_plot(alpha: Any, beta: Any, r: Any, targets: Mapping[str, Sequence[Any]]) -> Any:
@@ -24,7 +27,7 @@ def segment_plot(alpha: Any, beta: Any, r: Any, targets: Mapping[str, Sequence[A
 
     Targets are P(W=1 | x1, x2) for the states 00, 01, 10, 11. Every private code is a point of the segment; the chord from
     end to end is the best mean of H(W|Y=y), and I_s is how far the curve is above it at p. The ends, and so the channel, are
-    the same for every target (P4).
+    the same for every target.
     """
     alt = altair()
     two_binary(alpha, beta, r)  # refuses parameters that are no law

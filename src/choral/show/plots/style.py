@@ -9,20 +9,27 @@ from typing import Any
 from choral.errors import ChoralError
 
 INK = "#1b1b1b"
+"""Text and lines: nearly black, softer than black on white."""
 GREY = "#6b6b6b"
+"""What is beside the point; it still has a contrast of 5 to white."""
 BLUE = "#0b5fa5"
+"""What the picture is about."""
 
 COLOURS = ("#0b5fa5", "#d55e00", "#1b1b1b", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#6b6b6b", "#882255", "#005f4b")
 """Told apart by people who do not see all colours (after Okabe and Ito); every series also has its own dash and shape."""
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [1, 4], [12, 4], [6, 2, 2, 2, 2, 2], [3, 1], [14, 2, 1, 2])
+"""One for each colour, so that lines are told apart in black and white."""
 SHAPES = (
     *("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"),
     "M0,-1.2L0.3,-0.3L1.2,0L0.3,0.3L0,1.2L-0.3,0.3L-1.2,0L-0.3,-0.3Z",
     "M-1.3,-0.35H1.3V0.35H-1.3Z",
 )
+"""One for each colour, the last two drawn by hand since the list of names ends."""
 
 FONT = "DejaVu Sans, Liberation Sans, Arial, sans-serif"
+"""Fonts with the mathematical letters of the labels, wherever it is drawn."""
 LONGEST_LABEL = 38
+"""Characters of a label; what is longer is cut in its middle."""
 
 
 def altair() -> Any:

@@ -14,6 +14,7 @@ from choral.show.plots.posteriors import percent
 from choral.show.plots.style import number
 
 VOID = ("meta", "br")
+"""Elements without an end tag, of those that the report uses."""
 
 
 class Html(str):

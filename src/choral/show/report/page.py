@@ -20,6 +20,7 @@ from choral.show.report.subject import Subject
 from choral.show.report.told import how_made, how_much
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""The page loads nothing and runs nothing."""
 STYLE = Path(__file__).with_name("style.css")
 
 

@@ -13,6 +13,7 @@ from choral.show.report.markup import Html, Part, bits, count, element, fold, jo
 from choral.show.report.subject import Subject
 
 MOST_GROUPS = 15
+"""Groups that are listed at once; the others are folded."""
 
 
 def promise(subject: Subject, pictures: Sequence[Html]) -> Html:

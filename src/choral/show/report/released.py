@@ -23,7 +23,9 @@ from choral.show.report.markup import (
 from choral.show.report.subject import Subject
 
 MOST_NAMES = 8
+"""Names in a sentence; then "and so many more"."""
 MOST_VALUES = 12
+"""Values of a column in a table; then "and so many more"."""
 
 
 def in_short(subject: Subject) -> Html:

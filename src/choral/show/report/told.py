@@ -11,7 +11,9 @@ from choral.show.report.markup import Html, bits, count, element, fold, listing,
 from choral.show.report.subject import Subject
 
 MOST_CODES = 40
+"""Codes in the table; the rest is joined in a last row."""
 MOST_VALUES = 8
+"""Values of the target that get a column."""
 
 
 def how_much(subject: Subject, ladder: Html, posteriors: Html) -> Html:
