@@ -3,7 +3,8 @@
 Parts with one job each, on the standard library alone: nothing of the rest of choral is imported. `scripts/join_verifier.py`
 joins them into `alone/verifier.py`, the one file that people copy; choral itself imports the parts.
 
-Comes in: the text of a release file. Goes out: what was checked, or the first claim that fails. Imports: the standard library.
+Comes in: the text of a release file. Goes out: what was checked, or the first claim that fails.
+Imports: the standard library.
 """
 
 from pathlib import Path
