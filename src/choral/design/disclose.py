@@ -35,7 +35,7 @@ from choral.solvers.transport import Transport
 from choral.version import __version__
 
 CLEARLY = 1e-9
-"""Bits by which pr:upper_bound, in floats, is above a bound that need not be compared with it exactly."""
+"""Bits by which the group bound, in floats, is above a bound that need not be compared with it exactly."""
 
 
 def disclose(
@@ -209,7 +209,7 @@ def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> 
 
 
 def _trivial(problem: Problem, how: str) -> Solution:
-    """A constant code, with the bound that needs no solving (pr:upper_bound)."""
+    """A constant code, with the bound that needs no solving, by one group."""
     return Solution(constant_channel(problem), group_bound(problem), how)
 
 
@@ -226,7 +226,7 @@ def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
 
 
 def with_best_bound(problem: Problem, solution: Solution) -> Solution:
-    """The solution with pr:upper_bound in place of a bound that floats left worse than that."""
+    """The solution with the group bound in place of a bound that floats left worse than that."""
     if isinstance(solution.bound, GroupBound | DeterminedBound):
         return solution
     position, about = best_group(problem)

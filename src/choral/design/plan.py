@@ -40,14 +40,14 @@ def plan(form: Form, solver: str | None = None) -> Plan:
     if solver is not None:
         return _asked(form, solver)
     if not form.feasible:
-        return Plan("closed form", "the protected values determine all that could be told (Prop1)")
+        return Plan("closed form", "the protected values determine all that could be told")
     if form.nullity == 1:
-        return Plan("closed form", "nullity 1: two extreme points, the same for every target (P4)")
+        return Plan("closed form", "nullity 1: two extreme points, the same for every target")
     if form.rank == 2 and _pairs(form) <= MOST_PAIRS:
         return Plan("transport", f"rank 2: {form.states} states on a line, an optimal transport problem")
     points = most_extreme_points(form.states, form.rank)
     if points <= FEW_POINTS.get(form.target_values, MANY_POINTS):
-        return Plan("enumeration", f"at most {points:,} extreme points, so list them all and mix them (theo1)")
+        return Plan("enumeration", f"at most {points:,} extreme points, so list them all and mix them")
     if form.target_values <= MOST_VALUES:
         return Plan(
             "sandwich",
@@ -58,7 +58,7 @@ def plan(form: Form, solver: str | None = None) -> Plan:
         "coarse",
         f"up to {points:.2g} extreme points are too many to list, and lines for a target of {form.target_values} values "
         f"would need a grid in {form.target_values - 1} dimensions; the channel is a good one (made for {MOST_VALUES} "
-        "groups of values, then mixed from extreme points found at random), the bound is pr:upper_bound",
+        "groups of values, then mixed from extreme points found at random), the bound is the group bound",
     )
 
 
@@ -74,7 +74,7 @@ def plan_beyond(problem: Problem, form: Form, solver: str | None = None) -> Plan
     return Plan(
         "coarse",
         f"{asked}, and a target of {form.target_values} values: the channel is made for {MOST_VALUES} groups of values, "
-        "the bound is pr:upper_bound",
+        "the bound is the group bound",
     )
 
 

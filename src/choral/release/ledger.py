@@ -1,6 +1,6 @@
 """What was disclosed, so that no record is told about twice: one SQLite file, by default one for a folder of releases.
 
-**Rules.** Draws do not compose: two draws for one record can reveal a protected value with certainty (DESIGN §7). So the
+**Rules.** Draws do not compose: two draws for one record can reveal a protected value with certainty. So the
 ledger admits
 - tables with identifiers, all in a column of one name and one kind. It refuses an identifier that occurs twice, one that
   is known with another record, and one that is known under another release, unless one of the two releases was fitted

@@ -1,4 +1,4 @@
-"""A second release of the same table, designed given the first, so that both codes together stay private (DESIGN §7).
+"""A second release of the same table, designed given the first, so that both codes together stay private.
 
 For every first code y₁ the problem is solved anew with the prior p(s | y₁), protecting the groups of both releases over
 the columns that the second uses, among which must be those of the first. Then for every protected group Z

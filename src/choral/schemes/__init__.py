@@ -16,7 +16,7 @@ when the declared law is off, or the samples are dependent, the secrets can be f
 `leaking_windows_example` is a scheme of the paper that leaks; `random_subsets` is one that tells nothing in the limit.
 
 Comes in: a declared law of a sample, and samples. Goes out: codes, what they tell, and the law of both.
-Imports: disclosure and what it stands on.
+Imports: design and what it stands on.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ NEAREST = 1e-9
 
 @dataclass(frozen=True)
 class Enumeration:
-    """Theorem theo1: list the extreme points of S, then mix them by a linear program. Optimal."""
+    """List the extreme points of S, then mix them by a linear program. Optimal."""
 
     most: int | None = MOST_POINTS
 
@@ -34,7 +34,9 @@ class Enumeration:
         codes = merged_codes(problem, codes)
         bound = vertex_bound(problem, posteriors, mixture.multipliers)
         return Solution(
-            ExactChannel.from_joint(problem, codes), bound, f"enumeration of {len(points)} extreme points, then theo1"
+            ExactChannel.from_joint(problem, codes),
+            bound,
+            f"enumeration of {len(points)} extreme points, then the best mixture",
         )
 
 
@@ -55,7 +57,7 @@ def merged_codes(problem: Problem, codes: Sequence[Mapping[int, Fraction]]) -> l
 
 
 def nothing_to_tell(problem: Problem, why: str) -> Solution:
-    """One code for everybody, where Null(P) ⊂ Null(P_{W|X}) (Prop1; nullity 0 is a case of it).
+    """One code for everybody, where Null(P) ⊂ Null(P_{W|X}) (nullity 0 is a case of it).
 
     The rows of P_{W|X} are then combinations of the rows of P; the coefficients prove that nothing can be told.
     """
@@ -80,7 +82,7 @@ def constant_channel(problem: Problem) -> ExactChannel:
 
 
 def two_ends(problem: Problem) -> Solution:
-    """Nullity 1: S is a segment, and its two ends are the codes whatever the target is (P4).
+    """Nullity 1: S is a segment, and its two ends are the codes whatever the target is.
 
     With n spanning Null(P), the ends are p - a·n and p + b·n for the largest a, b that keep them non-negative,
     and p is their mixture with weights b/(a+b) and a/(a+b).
@@ -99,7 +101,7 @@ def two_ends(problem: Problem) -> Solution:
     return Solution(
         ExactChannel.from_joint(problem, codes),
         VertexBound(multipliers, tuple(ends)),
-        "nullity 1: the two ends of S (P4)",
+        "nullity 1: the two ends of S",
     )
 
 
@@ -122,7 +124,7 @@ def exact_optimum(
     if form.nullity == 1:
         return two_ends(problem)
     if not form.feasible:
-        return nothing_to_tell(problem, "infeasible by Prop1: Null(P) lies in Null(P_{W|X})")
+        return nothing_to_tell(problem, "infeasible: Null(P) lies in Null(P_{W|X})")
     return Enumeration(most).solve(problem, should_stop)
 
 

@@ -1,4 +1,4 @@
-"""The LP of theo1: the best weights on given posteriors, as a basic solution in exact fractions.
+"""The mixing program: the best weights on given posteriors, as a basic solution in exact fractions.
 
 HiGHS proposes a basis; the weights on it are solved in fractions. A simplex method with exact ratio tests takes
 over where floats misjudged feasibility (masses far below a solver's tolerance), so what is returned always

@@ -3,7 +3,7 @@
 A mass on states that satisfies the privacy equations can be written as a sum of extreme points: move along a null vector of
 P on its support until a state is empty, again and again, until the support is that of an extreme point; take as much of that
 point as there is; go on with what is left. Every such decomposition of the prior is a private channel, all in fractions. The
-points of many decompositions together, with those of a channel that is already good, go into the LP of theo1.
+points of many decompositions together, with those of a channel that is already good, go into the mixing program.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ The law of n bits, all 2ⁿ states of positive probability, does not change when
 alone, and all of them are the target. The *type* of a state is its number of ones.
 
 **Types suffice for the program.** With t also its permuted images are extreme points, with the same entropy. Averaging the
-multipliers π of theo1's program over permutations keeps them feasible and keeps π·p; so π may depend on the type alone, and
-the program is: weights u on orbits so that the masses of the types come out right, Σ u H(t) least. It has n + 1 rows.
+multipliers π of the mixing program over permutations keeps them feasible and keeps π·p; so π may depend on the type alone,
+and the program is: weights u on orbits so that the masses of the types come out right, Σ u H(t) least. It has n + 1 rows.
 An optimal mixture of orbits, each image with the same weight, is an optimal channel.
 
 **Pricing.** Up to `PROVED` bits every orbit is in `different_bases`, so the least slack is known and the optimum is

@@ -85,7 +85,7 @@ def verify(text, say=lambda line: None):
     kind = proof.get("kind")
     if kind == "group":
         bound = bound_from_group(law, used, target, groups, budgets, prior, proof)
-        how = "from the law alone (pr:upper_bound)"
+        how = "from the law alone (the group bound)"
     elif kind == "determined":
         bound = bound_when_determined(law, used, target, groups, budgets, prior, proof)
         how = "since the protected values determine all that could be told"

@@ -10,7 +10,7 @@ from choral.verifier.intervals import add, entropy, interval, log2, subtract
 
 
 def bound_from_group(law, used, target, groups, budgets, prior, proof):
-    """I(W;Y) ≤ I(W;S) - I(W;Z): a code independent of Z says nothing that Z says (pr:upper_bound).
+    """I(W;Y) ≤ I(W;S) - I(W;Z): a code independent of Z says nothing that Z says.
 
     It needs Z to be independent of W given the state S: a function of S, or samples given their type. Then, for a code
     drawn from S, I(W;Y) ≤ I(W,Z;Y) = I(Z;Y) + I(W;Y|Z) ≤ I(Z;Y) + I(W;S|Z), and I(W;S|Z) = I(W;S) - I(W;Z). I(Z;Y) is

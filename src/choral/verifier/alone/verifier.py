@@ -1058,7 +1058,7 @@ def check_further(document, law, used, groups, channel, say):
 
 
 def bound_from_group(law, used, target, groups, budgets, prior, proof):
-    """I(W;Y) ≤ I(W;S) - I(W;Z): a code independent of Z says nothing that Z says (pr:upper_bound).
+    """I(W;Y) ≤ I(W;S) - I(W;Z): a code independent of Z says nothing that Z says.
 
     It needs Z to be independent of W given the state S: a function of S, or samples given their type. Then, for a code
     drawn from S, I(W;Y) ≤ I(W,Z;Y) = I(Z;Y) + I(W;Y|Z) ≤ I(Z;Y) + I(W;S|Z), and I(W;S|Z) = I(W;S) - I(W;Z). I(Z;Y) is
@@ -1893,7 +1893,7 @@ def verify(text, say=lambda line: None):
     kind = proof.get("kind")
     if kind == "group":
         bound = bound_from_group(law, used, target, groups, budgets, prior, proof)
-        how = "from the law alone (pr:upper_bound)"
+        how = "from the law alone (the group bound)"
     elif kind == "determined":
         bound = bound_when_determined(law, used, target, groups, budgets, prior, proof)
         how = "since the protected values determine all that could be told"
