@@ -617,6 +617,29 @@ def test_numbers_and_their_text_are_one_identifier_and_a_zero_in_front_makes_ano
     assert told(release, pa.Table.from_pylist(other), tmp_path, id="who")["code"] != first
 
 
+@pytest.mark.parametrize(("one", "other"), [("é", "e\u0301"), ("7", " 7"), ("7", "7.0"), ("x", "x\u200b")])
+def test_one_person_in_two_spellings_is_not_drawn_for_twice(release, table, tmp_path, one, other):
+    """In one table, in a second table under the same ledger, whichever spelling comes first, and under another release."""
+    few = table.slice(0, 3)
+
+    def people(*names):
+        return few.slice(0, len(names)).set_column(0, "who", pa.array(names))
+
+    with pytest.raises(LedgerError, match="in another spelling") as refusal:
+        told(release, people(one, "somebody", other), tmp_path, "both.csv", id="who")
+    assert f"{one!a} in row 1 and {other!a} in row 3" in str(refusal.value)
+    for first, second in ((one, other), (other, one)):
+        book = f"{first!a}.ledger"
+        codes = told(release, people(first, "somebody"), tmp_path, f"{book}.parquet", id="who", ledger=book)
+        with pytest.raises(LedgerError, match="or in another spelling") as refusal:
+            told(release, people(second, "somebody else"), tmp_path, "second.csv", id="who", ledger=book)
+        assert f"in row 1, spelt {second!a}" in str(refusal.value)
+        with pytest.raises(LedgerError, match=r"1 of the identifiers .* under another release"):
+            told(replace(fit(table, **RULES), key=KEY), people(second), tmp_path, "third.csv", id="who", ledger=book)
+        again = told(release, people(first, "somebody", "new"), tmp_path, f"{book}2.parquet", id="who", ledger=book)
+        assert again["code"].to_pylist()[:2] == codes["code"].to_pylist()
+
+
 def test_typed_identifiers_and_text_do_not_follow_each_other(release, table, tmp_path):
     """A UUID has one text, which a text column may write in upper case."""
     few = table.slice(0, 60)

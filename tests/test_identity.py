@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from choral.errors import ChoralError, ColumnError
 from choral.release.identity import blocks, encrypt, kind_of, positions, subkey
+from choral.release.spelling import normal_blocks, normal_form
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 WIDTHS = {
@@ -154,3 +155,54 @@ def test_subkeys_differ_by_key_purpose_and_context_and_are_keyed_blake2b():
 
 def test_encrypting_nothing_gives_nothing():
     assert encrypt(bytes(32), np.empty((0, 16), dtype=np.uint8)).shape == (0, 16)
+
+
+# ---------------------------------------------------------------------- spellings
+
+ONE_PERSON = [
+    ("é", "e\u0301", "é\u200b", "\ufeffé", " é", "é\t"),
+    ("7", " 7", "7 ", "\u00a07", "7.0", "7.", "7.000", "+7", "７", "7\ufe0f", "7e+00", "\u200e7"),
+    ("100000", "1e+05", "1E+05", "1.0e+05", "100000.0"),
+    ("-12", "-12.0", " -12"),
+    ("Ann Lee", "Ann  Lee", "Ann\u00a0Lee ", "Ann\u2009Lee", "Ann\u00ad Lee"),
+    ("한", "\u1112\u1161\u11ab"),
+]
+TWO_PEOPLE = ["7", "07", "007.0", "7.5", "7.05", "-7", "70", "1e5", "1.5e+00", "1,000", "1.000.0"]
+TWO_PEOPLE += ["ann", "Ann", "AnnLee", "é", "e"]
+NUMBERS = st.from_regex(r"[ +-]?[0-9]{1,3}(\.[0-9]{0,2})?(e\+[0-9]{1,2})?", fullmatch=True)
+
+
+@pytest.mark.parametrize("spellings", ONE_PERSON)
+def test_spellings_of_one_person_have_one_normal_form_which_is_one_of_them(spellings):
+    assert {normal_form(text) for text in spellings} == {spellings[0]}
+    assert len(set(rows(blocks(pa.array(spellings))))) == len(spellings)
+
+
+def test_what_may_be_two_people_is_not_joined():
+    assert len({normal_form(text) for text in TWO_PEOPLE}) == len(TWO_PEOPLE)
+
+
+@given(TEXTS)
+def test_a_normal_form_is_its_own(text):
+    assert normal_form(normal_form(text)) == normal_form(text)
+
+
+@given(st.lists(st.one_of(TEXTS, NUMBERS), max_size=20))
+def test_all_at_once_the_normal_forms_are_those_of_one_by_one(texts):
+    """Most are told to be in normal form by a look at their bytes; none that is not may pass."""
+    expected = rows(blocks(pa.array([normal_form(text) for text in texts], pa.string())))
+    for kind in (pa.string(), pa.large_string()):
+        found = pa.array(["x", *texts], kind)[1:]
+        assert rows(normal_blocks(found, blocks(found))) == expected
+    listed = pa.array(texts, pa.string()).dictionary_encode()
+    assert rows(normal_blocks(listed, blocks(listed))) == expected
+
+
+def test_identifiers_in_normal_form_are_not_copied():
+    for plain in (
+        pa.array(["ann", "7", "a-b@c.de", "Ann Lee"]),
+        pa.array([7, 8]),
+        pa.array([datetime.date(2024, 2, 29)]),
+    ):
+        found = blocks(plain)
+        assert normal_blocks(plain, found) is found

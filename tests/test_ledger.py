@@ -29,6 +29,7 @@ from choral.release import ledger_file
 from choral.release.fit import fit
 from choral.release.identity import blocks
 from choral.release.ledger import Use, open_ledger
+from choral.release.spelling import normal_blocks
 
 
 class RefusedError(Exception):
@@ -489,6 +490,27 @@ def test_a_ledger_of_the_version_before_is_upgraded_and_says_once_what_is_not_kn
     edited(path, "DELETE FROM record WHERE number = 1")
     with pytest.raises(LedgerError, match="damaged"), open_ledger(path):
         pass
+
+
+def test_an_upgraded_ledger_knows_people_by_the_spelling_in_which_it_knew_them(path, monkeypatch):
+    """The version before kept no normal forms: a spelling that is not one is looked for as it is, too."""
+
+    def spelt(text, record, table, normal=True):
+        blocks_ = blocks(pa.array([text]))
+        with open_ledger(path) as ledger, ledger.disclosing(use(table=table)) as entry:
+            entry.add(blocks_, word([record]), normal=normal_blocks(pa.array([text]), blocks_) if normal else None)
+            conflict = entry.settle()
+            if conflict:
+                raise RefusedError(conflict)
+
+    spelt(" 7", 10, "t", normal=False)
+    edited(path, "DROP TABLE seal", "PRAGMA user_version = 2", "UPDATE about SET version = 2")
+    monkeypatch.setenv("XDG_STATE_HOME", str(path.parent / "nothing is noted of it"))
+    with refused("changed", 1):
+        spelt(" 7", 11, "u")
+    spelt(" 7", 10, "v")
+    with refused("changed", 1):
+        spelt("7", 10, "w")
 
 
 @pytest.mark.parametrize("damage", ["DELETE FROM about", "UPDATE about SET key = x'00'", "DROP TABLE record"])

@@ -26,10 +26,12 @@ from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError,
 from choral.files import check_output, keep_apart
 from choral.release import identity
 from choral.release.file import Release
-from choral.release.ledger import SHOWN, Use, open_ledger
+from choral.release.ledger import Use, open_ledger
 from choral.release.ledger_entry import Conflict, Entry
+from choral.release.ledger_refusal import Place, refusal
 from choral.release.recipe import Recipe
 from choral.release.sampler import UNSEEN, PairSampler, Sampler, States, Words, codes_of
+from choral.release.spelling import normal_blocks
 from choral.release.sql import identifier
 from choral.release.table import Source, open_table, reading
 
@@ -216,14 +218,15 @@ class _Run:
             shown = pa.array(np.arange(start + 1, self.done + 1, dtype=np.int64))
         else:
             blocks, name, shown = identity.blocks(batch.column(0), self.id, start), self.id, batch.column(0)
+        normal = blocks if self.id is None else normal_blocks(shown, blocks)
         if kept is not None:
-            blocks, shown = blocks[kept], shown.take(pa.array(kept))
+            blocks, normal, shown = blocks[kept], normal[kept], shown.take(pa.array(kept))
         words = [words[states] for words in self.drawing.words]
         if self.id is None:
             for rows, mine in zip(self.drawn_from, words, strict=True):
                 rows.update(blocks.tobytes())
                 rows.update(mine.tobytes())
-        entry.add(blocks, *words)
+        entry.add(blocks, *words, normal=normal)
         return pa.record_batch([shown, pa.array(self.drawing.codes(states, blocks))], names=[name, CODE])
 
     def _note_unseen(self, states: States, kept: npt.NDArray[np.intp] | None, start: int) -> None:
@@ -242,19 +245,19 @@ class _Run:
             )
 
     def _refusal(self, conflict: Conflict, entry: Entry) -> LedgerError:
-        """Why identifiers are refused, with the row of one of them."""
-        rows = self._rows_of(conflict.tag, entry)
-        one = f"rows {rows[0]} and {rows[1]} have the same" if conflict.reason == "twice" else f"in row {rows[0]}"
-        return refusal(conflict, str(self.id), self.source.name, self.book, one)
+        """Why identifiers are refused, with the rows of one of them."""
+        return refusal(conflict, str(self.id), self.source.name, self.book, self._places(conflict.tag, entry))
 
-    def _rows_of(self, tag: int, entry: Entry) -> list[int]:
-        """The numbers of the rows whose identifier has this tag."""
-        found: list[int] = []
+    def _places(self, tag: int, entry: Entry) -> list[Place]:
+        """The rows whose identifier has this tag, and how they spell it."""
+        found: list[Place] = []
         start = 0
         query = f"SELECT {identifier(str(self.id))} FROM {self.source.sql}"
         for batch in _batches(self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE), self.source.name):
-            tags = entry.tags_of(identity.blocks(batch.column(0), str(self.id), start))
-            found += (np.flatnonzero(tags == np.uint64(tag)) + start + 1).tolist()
+            blocks = identity.blocks(batch.column(0), str(self.id), start)
+            spelt = (blocks, normal_blocks(batch.column(0), blocks))
+            here = np.flatnonzero(np.any([entry.tags_of(some) == np.uint64(tag) for some in spelt], axis=0))
+            found += [Place(str(batch.column(0)[i].as_py()), int(start + i + 1)) for i in here]
             start += batch.num_rows
         return found
 
@@ -273,27 +276,6 @@ def kind_of_id(source: Source, id: str) -> identity.Kind:
     with reading(source.name):
         empty = source.connection.sql(f"SELECT {identifier(id)} FROM {source.sql} LIMIT 0")
         return identity.kind_of(empty.to_arrow_table().schema.field(0).type, id)
-
-
-def refusal(conflict: Conflict, id: str, name: str, book: Path, one: str) -> LedgerError:
-    """Why the ledger refuses identifiers of a table; `one` says where one of them is, or what it is."""
-    count = f"{conflict.count} of the identifiers in '{id}' {'was' if conflict.count == 1 else 'were'}"
-    if conflict.reason == "twice":
-        return LedgerError(
-            f"{conflict.count} rows of {name} repeat an identifier in '{id}': {one}.",
-            "One record, one draw: give every record once, with an identifier of its own.",
-        )
-    if conflict.reason == "changed":
-        return LedgerError(
-            f"{count} disclosed before with another record, according to {book}; one is {one}.",
-            "A second draw for the same record can reveal it. Leave these rows out, or give them as they were.",
-        )
-    return LedgerError(
-        f"{count} disclosed before under another release (digest {conflict.release[:SHOWN]}…), according to {book}; "
-        f"one is {one}.",
-        "Leave these rows out, or fit this release with --after that one, so that both codes together stay private; "
-        "if nobody was given those codes, destroy them and start another ledger (--ledger).",
-    )
 
 
 def _batches(reader: pa.RecordBatchReader, name: str) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,10 @@ else is in it, nor from the engine:
 
 An integer is its decimal text, so 17 and "17" are one identifier, and "017" is another. Columns of CSV and JSON files have
 no types of their own: there an identifier is the text that is written. Text is taken as it is: no case folding, no
-trimming, no Unicode normalisation. In a column of dates an identifier is its ISO text (2024-02-29), in one of UUIDs the usual
+trimming, no Unicode normalisation. So one person in two spellings has two blocks, and would get two draws; the ledger
+compares normal forms (`choral.release.spelling`) and refuses the commonest of such twins.
+
+In a column of dates an identifier is its ISO text (2024-02-29), in one of UUIDs the usual
 text in lower case; since a text column may write these in other ways, the ledger does not let the two kinds follow each
 other. Decimals without a fraction part are integers. Floats, truth values, timestamps, bytes and missing values identify
 nobody reliably: they are refused. Short texts are told apart without exception; two long texts share a block only where
@@ -114,25 +117,38 @@ def blocks(values: pa.Array | pa.ChunkedArray, column: str = "id", before: int =
     >>> bytes(blocks(pa.array(["ann"]))[0])
     b'ann\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x03\\x02'
     """
-    import pyarrow as pa
-    import pyarrow.types as t
-
     kind_of(values.type, column)
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if t.is_dictionary(values.type):
-        values = values.dictionary_decode()
     if values.null_count:
         row = before + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]) + 1
         raise ColumnError(
             f"The identifier '{column}' is missing, for the first time in row {row}.",
             "Give every record an identifier.",
         )
-    return _texts(as_text(values))
+    return _texts(plain_text(values))
 
 
 def _is_uuid(type_: pa.DataType) -> bool:
     return str(getattr(type_, "extension_name", "")) == "arrow.uuid"
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether a column of this type can write one identifier in several ways."""
+    import pyarrow.types as t
+
+    if t.is_dictionary(type_):
+        return is_text(type_.value_type)
+    return bool(t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_))
+
+
+def plain_text(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Identifiers as one plain array of texts, whatever the layout of the column."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return as_text(values)
 
 
 def as_text(values: pa.Array) -> pa.Array:
@@ -146,11 +162,16 @@ def as_text(values: pa.Array) -> pa.Array:
     return values.cast(pa.large_string())
 
 
-def _texts(values: pa.Array) -> Blocks:
-    """Short texts are gathered from the Arrow buffers by length, all of one length at once; long ones hashed one by one."""
+def buffers(values: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Where each of these texts begins, and the last ends, and the bytes of all of them."""
     _, offset_buffer, data_buffer = values.buffers()
     offsets = np.frombuffer(offset_buffer, dtype="<i8", count=len(values) + 1, offset=8 * values.offset)
-    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
+    return offsets, np.frombuffer(data_buffer or b"", dtype=np.uint8)
+
+
+def _texts(values: pa.Array) -> Blocks:
+    """Short texts are gathered from the Arrow buffers by length, all of one length at once; long ones hashed one by one."""
+    offsets, data = buffers(values)
     starts, lengths = offsets[:-1], np.diff(offsets)
     out = np.zeros((len(values), WIDTH), dtype=np.uint8)
     short = lengths <= LONGEST_SHORT

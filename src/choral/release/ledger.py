@@ -44,13 +44,12 @@ from choral.errors import LedgerError
 from choral.release.identity import Kind
 from choral.release.ledger_entry import Entry
 from choral.release.ledger_file import LedgerFile, in_plain_words, open_file
+from choral.release.ledger_refusal import SHOWN
 
 if TYPE_CHECKING:
     from choral.release.file import Release
 
 NAME = "choral.ledger"
-SHOWN = 12
-"""Digits of a digest that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class Ledger:
             if use.after is not None:
                 releases[use.after] = self._release(use.after, None, use.key_check)
             skip = use.id_column is None or known is not None
-            entry = Entry(self._sql, releases, self._kin(number), key, skip, use.table)
+            entry = Entry(self._sql, releases, self._kin(number), key, skip, use.table, self._file.upgraded)
             yield entry
             if not entry.settled or (use.id_column is None and not entry.rows_settled):
                 raise RuntimeError("an entry of the ledger was not settled")

@@ -1,5 +1,8 @@
 """One disclosure being recorded: tags of its records, compared with each other and with those that a ledger holds.
 
+An identifier is compared by its normal form (`choral.release.spelling`), a record by its code's row of the channel and by the
+spelling that it is drawn for by: so twins, which have one normal form, are a repeated identifier or a changed record.
+
 Records are kept in 256 parts by their first byte, each of which is checked on its own: memory grows with 1/256 of them.
 """
 
@@ -42,16 +45,27 @@ class Tagger:
 
     id_key: bytes
     record_keys: tuple[bytes, ...]
+    spelt: bool = False
+    """Whether the ledger may know records by their spellings, as it did before there were normal forms."""
 
     @classmethod
-    def of(cls, key: bytes, releases: Iterable[str]) -> Tagger:
+    def of(cls, key: bytes, releases: Iterable[str], spelt: bool = False) -> Tagger:
         """The tagger of a ledger with this key, for the releases with these digests."""
         keys = tuple(subkey(key, "ledger record", digest.encode()) for digest in releases)
-        return cls(subkey(key, "ledger id"), keys)
+        return cls(subkey(key, "ledger id"), keys, spelt)
 
-    def tags(self, blocks: Blocks, *words: Words) -> list[Tags]:
-        """The tags, under each of the releases, of records with these blocks and these words for what they are."""
-        name = encrypt(self.id_key, blocks).view("<u4")
+    def twofold(self, blocks: Blocks, normal: Blocks) -> npt.NDArray[np.intp]:
+        """The positions of records that are to be looked for by their spelling too."""
+        if not self.spelt or normal is blocks:
+            return np.empty(0, dtype=np.intp)
+        return np.flatnonzero((blocks != normal).any(axis=1))
+
+    def tags(self, blocks: Blocks, normal: Blocks, *words: Words) -> list[Tags]:
+        """The tags, under each of the releases, of records with these blocks and these words for what they are.
+
+        `normal` are the blocks of the normal forms, by which identifiers are compared.
+        """
+        name = encrypt(self.id_key, normal).view("<u4")
         found = []
         for key, mine in zip(self.record_keys, words, strict=True):
             mixed = np.array(blocks)
@@ -79,6 +93,7 @@ class Entry:
         key: bytes,
         skip: bool,
         table: str,
+        spelt: bool = False,
     ) -> None:
         """`releases` are those whose codes are told; `skip` says that there is nothing to compare.
 
@@ -90,16 +105,25 @@ class Entry:
         self._skip = skip
         self._table = table
         self._rows_key = subkey(key, "ledger rows")
-        self.tagger = Tagger.of(key, releases)
+        self.tagger = Tagger.of(key, releases, spelt)
         self._waiting: list[list[Tags]] = [[] for _ in releases]
         self._count = 0
         (self._first,) = sql.execute("SELECT coalesce(max(number), 0) + 1 FROM record").fetchone()
         self.settled = self.rows_settled = False
 
-    def add(self, blocks: Blocks, *words: Words) -> None:
-        """Records that are going to be disclosed: their blocks, and what they are under each of the releases."""
-        if not self._skip:
-            self.add_tags(self.tagger.tags(blocks, *words))
+    def add(self, blocks: Blocks, *words: Words, normal: Blocks | None = None) -> None:
+        """Records that are going to be disclosed: their blocks, and what they are under each of the releases.
+
+        `normal` are the blocks of the normal forms; if they are left out, all identifiers are in normal form.
+        """
+        if self._skip:
+            return
+        normal = blocks if normal is None else normal
+        self.add_tags(self.tagger.tags(blocks, normal, *words))
+        twofold = self.tagger.twofold(blocks, normal)
+        if len(twofold):
+            spelt = blocks[twofold]
+            self.add_tags(self.tagger.tags(spelt, spelt, *(mine[twofold] for mine in words)))
 
     def add_tags(self, tags: Sequence[Tags]) -> None:
         """The same for records that were tagged elsewhere: their tags under each of the releases."""

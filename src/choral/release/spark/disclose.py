@@ -39,14 +39,15 @@ from choral.release.engine import (
     full_disk_in_words,
     hidden_file,
     kind_of_id,
-    refusal,
 )
 from choral.release.file import Release
 from choral.release.kinds import kind_of_type
 from choral.release.ledger import Use, open_ledger
-from choral.release.ledger_entry import Conflict, Entry, Tagger
+from choral.release.ledger_entry import Entry, Tagger
+from choral.release.ledger_refusal import Place, refusal
 from choral.release.spark.frames import SparkTable, spark_table
 from choral.release.spark.session import heard_by_driver, in_plain_words, started
+from choral.release.spelling import normal_blocks
 from choral.release.table import connect, reading
 
 if TYPE_CHECKING:
@@ -160,13 +161,23 @@ class Draw:
                 f"The identifier '{self.id}' is missing in some rows.", "Give every record an identifier."
             )
         blocks = identity.blocks(ids, self.id)
+        normal = normal_blocks(ids, blocks)
         kept = state.is_valid().to_numpy(zero_copy_only=False)
-        states, blocks = state.drop_null().to_numpy(), blocks[kept]
+        states, blocks, normal = state.drop_null().to_numpy(), blocks[kept], normal[kept]
         columns = [_spread(self.drawing.codes(states, blocks), kept)]
-        for tags in self.tagger.tags(blocks, *(words[states] for words in self.drawing.words)):
+        words = [words[states] for words in self.drawing.words]
+        for tags in self.tagger.tags(blocks, normal, *words):
             columns += [_spread(tags[:, i].view(np.int64), kept) for i in (0, 1)]
+        if self.tagger.spelt:
+            twofold = np.zeros(len(kept), dtype=bool)
+            again = self.tagger.twofold(blocks, normal)
+            twofold[np.flatnonzero(kept)[again]] = True
+            for tags in self.tagger.tags(blocks[again], blocks[again], *(mine[again] for mine in words)):
+                columns += [_spread(tags[:, i].view(np.int64), twofold) for i in (0, 1)]
         shown = identity.as_text(ids) if pa.types.is_string(self.shown) else ids
-        return pa.record_batch([shown.cast(self.shown), *columns], names=[ID, CODE, *_tag_names(self.drawing)])
+        return pa.record_batch(
+            [shown.cast(self.shown), *columns], names=[ID, CODE, *_tag_names(self.drawing, self.tagger.spelt)]
+        )
 
 
 class _Run:
@@ -220,15 +231,18 @@ class _Run:
         done, dropped, unseen = self._recorded(drawn, entry)
         self.table.check_read(done)
         if unseen and self.release.recipe.unseen == "refuse":
+            [one, *_] = self._some(drawn, CODE, self.drawing.sampler.codes)
             raise ColumnError(
                 f"{unseen} of {done} rows of {self.table.name} have values that were not seen when the release was fitted; "
-                f"one is that with {self.id} = {self._one(drawn, CODE, self.drawing.sampler.codes)}. Nothing was written.",
+                f"one is that with {self.id} = {one}. Nothing was written.",
                 "Leave these rows out, or fit with --unseen code, which gives them a code of their own.",
             )
         conflict = entry.settle()
         if conflict is not None:
-            one = self._one(drawn, _tag_names(self.drawing)[0], int(np.uint64(conflict.tag).view(np.int64)))
-            raise refusal(conflict, self.id, self.table.name, self.book, _about(conflict, one))
+            tag, spelt = int(np.uint64(conflict.tag).view(np.int64)), entry.tagger.spelt
+            firsts = [name for name in _tag_names(self.drawing, spelt) if name in ("tag0a", "again0a")]
+            found = [Place(str(one)) for name in firsts for one in self._some(drawn, name, tag)]
+            raise refusal(conflict, self.id, self.table.name, self.book, found)
         with in_plain_words(str(self.target)):
             frame = self.session.read.parquet(f"file:{drawn.resolve()}")
             frame = frame.where(frame[CODE].isNotNull()).select(frame[ID].alias(self.id), CODE)
@@ -249,7 +263,7 @@ class _Run:
         query = recipe.select(typed, {name: self.table.columns[name] for name in names}, [self.id], STATE)
         spark_type, shown = _shown_type(self.table.columns[self.id])
         draw = Draw(query, self.id, shown, self.drawing, tagger, self.table.name)
-        tags = "".join(f", {name} bigint" for name in _tag_names(self.drawing))
+        tags = "".join(f", {name} bigint" for name in _tag_names(self.drawing, tagger.spelt))
         return self.table.raw(names).mapInArrow(draw, f"{ID} {spark_type}, {CODE} int{tags}")
 
     def _recorded(self, drawn: Path, entry: Entry) -> tuple[int, int, int]:
@@ -257,29 +271,28 @@ class _Run:
         from pyarrow import dataset
 
         done = dropped = unseen = 0
-        names = _tag_names(self.drawing)
+        names = _tag_names(self.drawing, entry.tagger.spelt)
+        each = 2 * len(self.drawing.words)
         for batch in dataset.dataset(drawn, format="parquet").to_batches(columns=[CODE, *names]):
             told = batch.filter(batch.column(CODE).is_valid())
             done += batch.num_rows
             dropped += batch.num_rows - told.num_rows
             unseen += int((told.column(CODE).to_numpy() == self.drawing.sampler.codes).sum())
-            words = [told.column(name).to_numpy().view(np.uint64) for name in names]
-            entry.add_tags([np.column_stack(words[i : i + 2]) for i in range(0, len(words), 2)])
+            for some in (names[:each], names[each:]):
+                words = [told.column(name).drop_null().to_numpy().view(np.uint64) for name in some]
+                if words and len(words[0]):
+                    entry.add_tags([np.column_stack(words[i : i + 2]) for i in range(0, each, 2)])
             if self.progress is not None:
                 self.progress(done, self.rows)
         return done, dropped, unseen
 
     @staticmethod
-    def _one(drawn: Path, column: str, value: int) -> Any:
-        """The identifier of a record with this value in a column."""
+    def _some(drawn: Path, column: str, value: int) -> list[Any]:
+        """The identifiers of two records at most with this value in a column."""
         from pyarrow import compute, dataset
 
         found = dataset.dataset(drawn, format="parquet").scanner(columns=[ID], filter=compute.field(column) == value)
-        return found.head(1).column(0)[0].as_py()
-
-
-def _about(conflict: Conflict, one: Any) -> str:
-    return f"{one} is one" if conflict.reason == "twice" else str(one)
+        return list(found.head(2).column(0).to_pylist())
 
 
 def _shown_type(type_: str) -> tuple[str, Any]:
@@ -294,8 +307,10 @@ def _shown_type(type_: str) -> tuple[str, Any]:
     return ("bigint", pa.int64()) if type_ in EXACT_IN_64_BITS else ("decimal(38,0)", pa.decimal128(38, 0))
 
 
-def _tag_names(drawing: Drawing) -> list[str]:
-    return [f"tag{i}{part}" for i in range(len(drawing.words)) for part in "ab"]
+def _tag_names(drawing: Drawing, spelt: bool) -> list[str]:
+    """The columns of tags by normal forms and, where the ledger may know spellings, of those that differ from these."""
+    kinds = ("tag", "again") if spelt else ("tag",)
+    return [f"{kind}{i}{part}" for kind in kinds for i in range(len(drawing.words)) for part in "ab"]
 
 
 def _spread(values: Any, kept: Any) -> Any:
