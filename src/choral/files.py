@@ -126,7 +126,7 @@ def _files_of(source: Any) -> list[Path]:
 def _meet(one: Path, other: Path) -> bool:
     """Whether two paths lead to one file, or one is a folder that holds the other."""
     here, there = Path(os.path.realpath(one)), Path(os.path.realpath(other))
-    if here == there or here in there.parents or there in here.parents:
+    if here == there or (here.is_dir() and here in there.parents) or (there.is_dir() and there in here.parents):
         return True
     if not (here.is_file() and there.exists()):
         return False
