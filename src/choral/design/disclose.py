@@ -9,29 +9,21 @@ from typing import Any
 
 from choral.describe.joint import Joint
 from choral.describe.law import Law
-from choral.design.limits import Clock, Limits, Progress
-from choral.design.plan import MANY_POINTS, Plan, plan, plan_beyond
+from choral.design.limits import Limits, Progress
 from choral.design.result import Disclosure
-from choral.errors import ProblemError, StoppedError
+from choral.design.solvers import choose, trivial
+from choral.errors import ProblemError
 from choral.exact.information import stated_bound, stated_claims, stated_information
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
-from choral.problem.bounds import best_group, group_bound
-from choral.problem.form import Form, form_of
+from choral.problem.bounds import best_group
+from choral.problem.form import form_of
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group, pose_self
 from choral.problem.question import problem_of, with_budgets
-from choral.problem.solution import DeterminedBound, ExactChannel, GroupBound, Solution, floats_of
+from choral.problem.solution import DeterminedBound, GroupBound, Solution, Status, floats_of
 from choral.reductions.chain import reduced_problem
-from choral.solvers.budgeted import Budgeted
-from choral.solvers.coarse import with_coarse_target
-from choral.solvers.enumeration import most_extreme_points
-from choral.solvers.exact_optimum import constant_channel, exact_optimum
-from choral.solvers.exchangeable_bits import ExchangeableBits
 from choral.solvers.fewer_codes import with_at_most
-from choral.solvers.peeling import improved
-from choral.solvers.sandwich import MOST_VALUES, Sandwich
-from choral.solvers.transport import Transport
 from choral.version import __version__
 
 CLEARLY = 1e-9
@@ -72,7 +64,7 @@ def disclose(
     time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound
     codes       at most this many codes; `how` says what that costs
     progress    called as progress(information, upper_bound, message) while the interval closes
-    solver      overrule the planner: "enumeration", "transport" or "sandwich"
+    solver      overrule the planner: "enumeration", "transport", "sandwich", "coarse" or "orbits"
 
     Ctrl-C ends the search early like a time limit (a second one ends the program). Whatever ends it, the channel
     is private, exactly, and the bound holds.
@@ -126,91 +118,17 @@ def self_disclose(
 def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
     with limits.running() as clock:
         if clock.stopped():
-            return certified(law, problem, _trivial(problem, "stopped before it began"))
-        bits = ExchangeableBits.of(problem) if limits.solver is None and problem.plain else None
-        if bits is not None:
-            return certified(law, problem, _fewer(problem, _by_orbits(problem, bits, clock), limits))
+            return certified(law, problem, trivial(problem, "stopped before it began", Status.STOPPED))
         small, inverses = reduced_problem(problem)
         form = form_of(small)
-        chosen = plan(form, limits.solver) if problem.plain else plan_beyond(small, form, limits.solver)
+        chosen = choose(small, form, limits.solver)
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
-        solution = _fewer(small, _run(small, form, chosen, clock), limits)
+        solution = _fewer(small, chosen.run(small, form, clock), limits)
         for inverse in inverses:
             solution = inverse.invert(solution)
         if small.size < problem.size:
             solution = replace(solution, how=f"{solution.how}; {problem.size} states joined into {small.size}")
         return certified(law, problem, solution)
-
-
-def _run(problem: Problem, form: Form, chosen: Plan, clock: Clock) -> Solution:
-    """The solution by the chosen way, as a private channel with a valid bound even when it was stopped."""
-    why = f"{chosen.solver} ({chosen.why})"
-    if chosen.solver == "closed form" and not problem.plain:
-        return _trivial(problem, why)
-    if chosen.solver in ("closed form", "enumeration"):
-        try:
-            solution = exact_optimum(problem, form, None, clock.stopped)
-        except StoppedError:
-            return _trivial(problem, f"{why}, stopped")
-        return replace(solution, how=f"{solution.how} ({chosen.why})")
-    if chosen.solver == "transport":
-        return replace(Transport().solve(problem), how=why)
-    small = problem
-    if chosen.solver == "coarse":
-        small = with_coarse_target(problem, MOST_VALUES)
-    if problem.budgets:
-        return _budgeted(problem, small, why, clock)
-    rough = Sandwich(clock.limits.tol, clock.limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
-    few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
-    if small is problem and "stalled" in rough.how and few and not clock.stopped():
-        exact = replace(chosen, solver="enumeration", why=f"{rough.how}: floats could not close the gap")
-        return _run(problem, form, exact, clock)
-    channel = repair(problem, rough.channel)
-    if small is problem:
-        return Solution(channel, rough.bound, f"{rough.how} ({chosen.why})")
-    if not problem.plain:
-        return Solution(channel, group_bound(problem), why)
-    return Solution(improved(problem, channel, clock.stopped), group_bound(problem), why)
-
-
-def _by_orbits(problem: Problem, bits: ExchangeableBits, clock: Clock) -> Solution:
-    """Self-disclosure of exchangeable bits, through orbits of extreme points."""
-    clock.say(0.0, problem.information_of_states, f"{bits.n} exchangeable bits: orbits of extreme points")
-    try:
-        return bits.solve(group_bound(problem), clock.stopped)
-    except StoppedError:
-        return _trivial(problem, "orbits of extreme points, stopped")
-
-
-def _budgeted(problem: Problem, small: Problem, why: str, clock: Clock) -> Solution:
-    """The best channel found within the budgets; its bound is by lines unless the target was made coarser."""
-    limits = clock.limits
-    rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
-    if rough is None:
-        return _trivial(problem, f"{why}, stopped")
-    channel = within_budgets(problem, repair(problem, rough.channel))
-    how = f"{rough.how} ({why})"
-    told, hoped = (float(stated_information(problem, c)) for c in (channel, repair(problem, rough.channel)))
-    if hoped - told > limits.tol:
-        channel, how = (
-            _at_least_private(problem, channel, clock),
-            f"{how}; so small a budget is below what floats can tell",
-        )
-    return Solution(channel, rough.bound if small is problem else group_bound(problem), how)
-
-
-def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> ExactChannel:
-    """The channel, or the best private one where that tells more: independence keeps every budget."""
-    strict = replace(problem, budgets=())
-    form = form_of(strict)
-    private = _run(strict, form, plan(form), clock).channel
-    tells = [Fraction(stated_information(problem, c)) for c in (channel, private)]
-    return private if tells[1] > tells[0] else channel
-
-
-def _trivial(problem: Problem, how: str) -> Solution:
-    """A constant code, with the bound that needs no solving, by one group."""
-    return Solution(constant_channel(problem), group_bound(problem), how)
 
 
 def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
@@ -222,7 +140,7 @@ def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
     channel = within_budgets(problem, channel)
     after = float(stated_information(problem, channel))
     how = f"{solution.how}; {channel.codes} of {solution.channel.codes} codes kept, at a cost of {before - after:.3g} bits"
-    return Solution(channel, solution.bound, how)
+    return replace(solution, channel=channel, how=how)
 
 
 def with_best_bound(problem: Problem, solution: Solution) -> Solution:
@@ -240,7 +158,7 @@ def with_best_bound(problem: Problem, solution: Solution) -> Solution:
 def certified(law: Law, problem: Problem, solution: Solution) -> Disclosure:
     """A solution as a disclosure, with its claims; raises if its document cannot be written."""
     solution = with_best_bound(problem, solution)
-    notes = {"how": solution.how, "made by": f"choral {__version__}"}
+    notes = {"how": solution.how, "status": solution.status.value, "made by": f"choral {__version__}"}
     found = Disclosure(law, problem, solution, stated_claims(problem, solution), notes)
     found.document  # noqa: B018 (a value that no file can hold is refused here, not when it is saved)
     return found

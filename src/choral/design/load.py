@@ -14,11 +14,11 @@ from choral.design.result import Disclosure
 from choral.errors import ReleaseFileError
 from choral.exact import certificate
 from choral.files import path_of
-from choral.problem.compact import pose_score, pose_types
+from choral.problem.compact import order_of, pose_score, pose_types
 from choral.problem.kernel import Problem
 from choral.problem.pose import pose, pose_self
 from choral.problem.question import with_budgets
-from choral.problem.solution import Solution
+from choral.problem.solution import Solution, Status
 
 
 def load(path: str | os.PathLike[str]) -> Disclosure:
@@ -52,7 +52,9 @@ def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
         raise _foreign(place, f"it protects {document['protect']}, which choral does not pose")
     notes = document["notes"]
     channel = certificate.channel_of(document, law, problem)
-    solution = Solution(channel, certificate.bound_of(document, problem), str(notes.get("how", "")))
+    status = notes.get("status")
+    ended = Status(status) if status in [s.value for s in Status] else Status.UNKNOWN
+    solution = Solution(channel, certificate.bound_of(document, problem), str(notes.get("how", "")), ended)
     found = Disclosure(law, problem, solution, certificate.claims_of(document), notes)
     if certificate.sealed(own)["digest"] != found.digest:
         differs = next((key for key in own if _digest(own, key) != _digest(found.document, key)), "members")
@@ -71,7 +73,7 @@ def _foreign(place: Path, reason: str) -> ReleaseFileError:
 def _posed_again(document: Mapping[str, Any], law: Law) -> Problem:
     """The problem that a document is about, posed anew on its law."""
     if isinstance(law, Exchangeable):
-        problem = pose_types(law, int(document["protect"][0][0].removeprefix("any ")))
+        problem = pose_types(law, order_of(document["protect"][0][0]))
     elif isinstance(law, Sensors):
         problem = pose_score(law)
     elif document["reveal"] == document["use"]:

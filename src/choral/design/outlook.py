@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from choral.describe.joint import Joint
 from choral.describe.law import Law
-from choral.design.plan import Plan
-from choral.design.plan import plan as plan_for
+from choral.design.solvers import Plan, choose
 from choral.errors import ProblemError
 from choral.problem.bounds import Bounds, bounds_of
 from choral.problem.form import Form, form_of
 from choral.problem.hypergraph import Hypergraph, hypergraph_of
 from choral.problem.pose import Group, pose_self
-from choral.problem.question import problem_of
+from choral.problem.question import problem_of, with_budgets
 from choral.reductions.chain import reduced_problem
 from choral.solvers import enumeration
+from choral.solvers.self_orbits import PROVED
 
 
 def bounds(
@@ -76,19 +77,27 @@ def plan(
     protect: str | Sequence[Group] | None = None,
     use: Sequence[str] | None = None,
     order: int = 1,
+    *,
+    leakage: Mapping[Any, Any] | None = None,
+    ratio: Mapping[Any, Any] | None = None,
+    also: Sequence[Joint] | None = None,
+    solver: str | None = None,
 ) -> Outlook:
-    """How `disclose` would solve this, and why, without solving it.
+    """How `disclose` would solve this, and why, without solving it: the arguments are the same.
 
     >>> import choral as ch
     >>> print(ch.plan(ch.examples.noisy_copies(6)))
     64 states, joined into 7; rank 2, nullity 5, 2 target values
     transport: rank 2: 7 states on a line, an optimal transport problem
     """
-    problem = problem_of(law, reveal, protect, use, order)
+    problem = with_budgets(law, problem_of(law, reveal, protect, use, order), leakage, ratio, also)
     small, _ = reduced_problem(problem)
     form = form_of(small)
-    chosen = plan_for(form)
-    return Outlook(problem.size, form, chosen, chosen.solver in ("closed form", "enumeration", "transport"))
+    chosen = choose(small, form, solver)
+    exactly = chosen.solver in ("closed form", "enumeration", "transport") or (
+        chosen.solver == "orbits" and form.states <= 2**PROVED
+    )
+    return Outlook(problem.size, form, chosen, exactly)
 
 
 def extreme_points(

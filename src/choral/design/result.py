@@ -28,7 +28,7 @@ from choral.exact import certificate
 from choral.files import check_output, path_of, write_whole
 from choral.problem.bounds import Bounds, bounds_of
 from choral.problem.kernel import Floats, Problem
-from choral.problem.solution import Claims, ExactChannel, Solution
+from choral.problem.solution import Claims, ExactChannel, Solution, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,16 @@ class Disclosure:
     def how(self) -> str:
         """What was chosen to solve the problem, and why."""
         return self.solution.how
+
+    @property
+    def status(self) -> Status:
+        """How the search ended; `Status.UNKNOWN` after loading a file that does not say."""
+        return self.solution.status
+
+    @property
+    def history(self) -> tuple[tuple[float, float], ...]:
+        """The interval (information, upper bound), in bits, as the search closed it; empty where there was none."""
+        return self.solution.history
 
     @property
     def bounds(self) -> Bounds:

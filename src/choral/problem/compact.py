@@ -12,6 +12,20 @@ from choral.errors import ProblemError
 from choral.problem.kernel import Problem, Variable
 
 
+def any_samples(order: int) -> str:
+    """How a file names "any `order` of the samples together"."""
+    return f"any {order}"
+
+
+def order_of(name: str) -> int:
+    """How many samples are protected together under the name that `any_samples` gives.
+
+    >>> order_of(any_samples(3))
+    3
+    """
+    return int(name.removeprefix("any "))
+
+
 def pose_types(law: Exchangeable, order: int = 1) -> Problem:
     """Reveal W, protect any `order` of the n samples together; states are types.
 
@@ -41,7 +55,7 @@ def pose_types(law: Exchangeable, order: int = 1) -> Problem:
                 weight.append(weights[s] // ways * chosen)
     names = [_part_name(law, part) for part in parts]
     name = "any sample" if order == 1 else f"any {order} samples"
-    group = replace(_variable(name, (f"any {order}",), names, state, value, weight), screened=True)
+    group = replace(_variable(name, (any_samples(order),), names, state, value, weight), screened=True)
     return Problem(("type",), states, weights, (group,), _target(law.target_values, rows))
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -140,13 +141,38 @@ class LinesBound:
 Bound: TypeAlias = "VertexBound | GroupBound | LinesBound | DeterminedBound"
 
 
+class Status(Enum):
+    """How a search ended. Whatever it says, the channel is private and the bound holds."""
+
+    OPTIMAL = "optimal"
+    """Proved, or within the tolerance that was asked for."""
+    STALLED = "stalled"
+    """Floats could not close the gap further."""
+    LEVEL_LIMIT = "level limit"
+    """The last refinement that is made."""
+    TIME_LIMIT = "time limit"
+    STOPPED = "stopped"
+    """By the time limit or Ctrl-C."""
+    NOT_PROVED = "not proved"
+    """A good channel; the bound comes from the law alone."""
+    UNKNOWN = "unknown"
+    """A file does not say."""
+
+
 @dataclass(frozen=True)
 class Solution:
-    """What a solver found: a private channel, a bound that can be re-checked, and the story of how."""
+    """What a solver found: a private channel, a bound that can be re-checked, and the story of how.
+
+    `history` has the interval (information, upper bound), in bits, as it closed; it is empty where there was no search, and
+    after loading.
+    """
 
     channel: ExactChannel
     bound: Bound
     how: str
+    status: Status = Status.OPTIMAL
+    history: tuple[tuple[float, float], ...] = ()
+    solver: str = ""
 
 
 @dataclass(frozen=True)

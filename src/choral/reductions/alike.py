@@ -13,7 +13,7 @@ This is what makes unprotected columns cheap: values that tell the same about th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -88,7 +88,7 @@ class _Spread:
                 bound.exchangeable,
             )
         rows = tuple(solution.channel.rows[c] for c in label)
-        return Solution(ExactChannel(solution.channel.codes, rows), bound, solution.how)
+        return replace(solution, channel=ExactChannel(solution.channel.codes, rows), bound=bound)
 
 
 def collapsed(variable: Variable, label: Index) -> Variable:

@@ -16,7 +16,7 @@ those pairs that hold is P(z | orbit).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
 from math import isfinite
@@ -158,7 +158,7 @@ class _Unfold:
         elif isinstance(bound, DeterminedBound):
             rows_of, shares = self._rows(bound.rows)
             bound = DeterminedBound(rows_of, tuple(shares(line) for line in bound.coefficients))
-        return Solution(ExactChannel(solution.channel.codes, rows), bound, solution.how)
+        return replace(solution, channel=ExactChannel(solution.channel.codes, rows), bound=bound)
 
     def _rows(
         self, reduced_rows: tuple[int, ...]

@@ -22,10 +22,10 @@ from scipy import sparse
 from choral.errors import SolverError
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem, conditional
-from choral.problem.solution import LinesBound
+from choral.problem.solution import LinesBound, Status
 from choral.solvers.fewer_codes import joined_codes
 from choral.solvers.regular_cells import RegularCells, to_grid
-from choral.solvers.sandwich import MOST_VALUES, Progress, Rough, shares
+from choral.solvers.sandwich import Progress, Rough, shares
 
 GRID_BITS = 36
 FIRST_CELLS = {2: 16, 3: 5, 4: 4}
@@ -92,33 +92,30 @@ class Budgeted:
     rel_tol: float | None = None
     time_limit: float | None = None
 
-    def accepts(self, problem: Problem) -> bool:
-        """Whether the target has few enough values."""
-        return 2 <= len(problem.target.values) <= MOST_VALUES
-
     def solve(
         self, problem: Problem, progress: Progress | None = None, should_stop: Callable[[], bool] | None = None
     ) -> Rough | None:
         """The best channel and bound found, or None when it was stopped before there was one."""
         run = _Run(problem)
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        status = "level limit"
+        status = Status.LEVEL_LIMIT
         for _ in range(ROUNDS):
             left = deadline - time.monotonic()
             if left <= 0 or (should_stop is not None and should_stop()):
-                status = "stopped"
+                status = Status.STOPPED
                 break
             before = run.gap
             if not run.improve(left):
-                status = "stalled"
+                status = Status.STALLED
                 break
+            run.history.append((run.information, run.upper_bound))
             if progress is not None:
                 progress(run.information, run.upper_bound, f"{run.lines} lines, with budgets")
             if run.gap <= AIM * max(self.tol, (self.rel_tol or 0.0) * run.information):
-                status = "optimal"
+                status = Status.OPTIMAL
                 break
             if not run.refine() or (run.gap > 0.98 * before and run.lines > 200):
-                status = "stalled"
+                status = Status.STALLED
                 break
         return run.result(status)
 
@@ -138,6 +135,7 @@ class _Run:
             self._insert(np.array(point))
         self._insert(self.p @ self.Q)
         self.information, self.upper_bound = 0.0, math.inf
+        self.history: list[tuple[float, float]] = []
         self.best: Floats | None = None
         self.bound: LinesBound | None = None
         self.last: tuple[list[int], Floats] | None = None
@@ -192,7 +190,7 @@ class _Run:
         largest = max((error for error, _ in errors), default=0.0)
         return sum(self._insert(t) for error, t in errors if error > 0.01 * largest) > 0
 
-    def result(self, status: str) -> Rough | None:
+    def result(self, status: Status) -> Rough | None:
         if self.best is None or self.bound is None:
             return None
         z = joined_codes(self.best.T, self.Q.T, 1, JOIN * max(self.gap, 1e-12))
@@ -200,8 +198,8 @@ class _Run:
         largest = int(mass.argmax())
         z[largest] += z[mass < RARE].sum(axis=0)
         z = np.delete(z, [y for y in np.flatnonzero(mass < RARE) if y != largest], axis=0)
-        how = f"sandwich within budgets, {len(self.bound.cells)} lines ({status})"
-        return Rough(shares(z.T, self.p), self.bound, how, ())
+        how = f"sandwich within budgets, {len(self.bound.cells)} lines ({status.value})"
+        return Rough(shares(z.T, self.p), self.bound, how, status, tuple(self.history))
 
 
 def _budgeted_groups(problem: Problem) -> list[_Group]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from choral.errors import SolverError
 from choral.problem.kernel import Problem
-from choral.problem.solution import ExactChannel, GroupBound, Solution, VertexBound
+from choral.problem.solution import ExactChannel, GroupBound, Solution, Status, VertexBound
 from choral.solvers.cube_bases import different_bases
 from choral.solvers.mixture import best_weights
 from choral.solvers.rare_bits import RARE, solve_rare
@@ -96,15 +96,15 @@ class ExchangeableBits:
         answer = best_on_types(self.n, self.mean, self.prior, should_stop)
         channel = self._channel(answer)
         if not answer.proved:
-            how = f"orbits of extreme points, found by pivoting from random bases ({self.n} exchangeable bits); not proved"
-            return Solution(channel, fallback, how)
+            how = "orbits of extreme points, found by pivoting from random bases; not proved"
+            return Solution(channel, fallback, how, Status.NOT_PROVED)
         multipliers = [Fraction(0)] * self.problem.size
         for point, s in enumerate(self.state_at):
             multipliers[s] = answer.multipliers[point.bit_count()]
         tight = tuple(self._on_states(orbit.masses) for orbit in answer.tight)
         bound = VertexBound(tuple(multipliers), tight, (self.problem.columns,))
         count = len(different_bases(self.n).det)
-        how = f"{count} orbits of extreme points, then a program on types ({self.n} exchangeable bits)"
+        how = f"{count} orbits of extreme points, then a program on types"
         return Solution(channel, bound, how)
 
     def _on_states(self, masses: Mapping[int, Fraction]) -> dict[int, Fraction]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
-from choral.problem.solution import LinesBound
+from choral.problem.solution import LinesBound, Status
 from choral.solvers.sandwich_binary import sandwich_binary
 from choral.solvers.sandwich_simplex import conditional_entropy, sandwich_simplex
 from choral.solvers.thinning import thinned
@@ -33,6 +33,7 @@ class Rough:
     channel: Floats
     bound: LinesBound
     how: str
+    status: Status
     history: tuple[tuple[float, float], ...]
 
 
@@ -43,10 +44,6 @@ class Sandwich:
     tol: float = 1e-6
     rel_tol: float | None = None
     time_limit: float | None = None
-
-    def accepts(self, problem: Problem) -> bool:
-        """Whether the target has few enough values."""
-        return 2 <= len(problem.target.values) <= MOST_VALUES
 
     def solve(
         self, problem: Problem, progress: Progress | None = None, should_stop: Callable[[], bool] | None = None
@@ -67,7 +64,7 @@ class Sandwich:
                 should_stop=should_stop,
             )
             bound = _binary_lines(found.knots, found.nu, rows)
-            z, status, lines = found.z, str(found.status), len(found.knots) - 1
+            z, status, lines = found.z, Status(found.status), len(found.knots) - 1
             history = tuple((level.information, level.upper_bound) for level in found.history)
         else:
             wide = sandwich_simplex(
@@ -81,13 +78,13 @@ class Sandwich:
                 should_stop=should_stop,
             )
             bound = _simplex_lines(wide.cells, wide.denominator, wide.nu, rows)
-            z, status, lines = wide.z, wide.status, len(wide.cells)
+            z, status, lines = wide.z, Status(wide.status), len(wide.cells)
             history = tuple((level.information, level.upper_bound) for level in wide.history)
         z = thinned(z, prior, M, lambda masses: conditional_entropy(masses, posterior.T))
         if progress is not None and history:
             information = problem.entropy_of_target - conditional_entropy(z, posterior.T)
             progress(information, history[-1][1], f"{np.count_nonzero(z)} entries kept")
-        return Rough(shares(z, prior), bound, f"sandwich with {lines} lines ({status})", history)
+        return Rough(shares(z, prior), bound, f"sandwich with {lines} lines ({status.value})", status, history)
 
 
 def shares(z: Floats, prior: Floats) -> Floats:

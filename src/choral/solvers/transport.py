@@ -34,10 +34,6 @@ STEPS_PER_PAIR = 40
 class Transport:
     """The optimum of a problem of rank 2 by network simplex."""
 
-    def accepts(self, problem: Problem) -> bool:
-        """Whether the states lie on a line."""
-        return len(incidence(problem).independent()) == 2
-
     def solve(self, problem: Problem) -> Solution:
         """The optimal channel to within floating-point error, exact in its privacy, with multipliers."""
         x = coordinates(problem)
@@ -64,7 +60,7 @@ class Transport:
         return Solution(
             ExactChannel.from_joint(problem, codes),
             VertexBound(tuple(multipliers), tuple(tight)),
-            f"transport between {len(below)} and {len(above)} states (rank 2)",
+            "transport",
         )
 
 

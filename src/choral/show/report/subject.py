@@ -11,6 +11,7 @@ from choral.describe.compact import Exchangeable, Sensors
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.exact import certificate
+from choral.problem.compact import order_of
 from choral.problem.kernel import Variable
 from choral.release.audit import Audit
 from choral.release.binned import bins_of, spoken
@@ -83,8 +84,8 @@ class Subject:
     def named(self, group: Variable) -> str:
         """A protected group in words."""
         if isinstance(self.disclosure.law, Exchangeable):
-            many = group.columns[0].removeprefix("any ")
-            return f"any {many} of the {self.disclosure.law.n} samples" + (" together" if many != "1" else "")
+            many = order_of(group.columns[0])
+            return f"any {many} of the {self.disclosure.law.n} samples" + (" together" if many > 1 else "")
         bins = {} if self.recipe is None else bins_of(self.recipe)
         return spoken(group.columns, bins, " and ") + (" together" if len(group.columns) > 1 else "")
 

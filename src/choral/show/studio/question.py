@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from choral.design.plan import plan
+from choral.design.solvers import choose
 from choral.errors import ProblemError
 from choral.problem.bounds import best_group, bounds_of
 from choral.problem.form import form_of
@@ -96,8 +96,8 @@ def outlook(question: Question, source: Source) -> dict[str, Any]:
     if problem.size > MOST_AT_ONCE:
         return {**said, "upper_bound": best_group(problem)[1], "rank": None, "feasible": None, "plan": None}
     found = bounds_of(problem)
-    form = form_of(reduced_problem(problem)[0])
-    return {**said, **asdict(found), "plan": str(plan(form))}
+    small, _ = reduced_problem(problem)
+    return {**said, **asdict(found), "plan": str(choose(small, form_of(small)))}
 
 
 def _advice(posed: Posed) -> list[str]:

@@ -1,0 +1,308 @@
+"""The ways to solve a (reduced) problem, in the order in which they are preferred.
+
+`plan` and `disclose` walk the same list: the first solver that accepts a problem is the one that runs. Each turns a problem
+into a private channel with a bound that holds, whatever ends its search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, Protocol, TypeAlias
+
+from choral.design.limits import Clock
+from choral.errors import ProblemError, StoppedError
+from choral.exact.information import stated_information
+from choral.exact.keep_budgets import within_budgets
+from choral.exact.repair import repair
+from choral.problem.bounds import group_bound
+from choral.problem.form import Form, form_of
+from choral.problem.kernel import Problem
+from choral.problem.solution import ExactChannel, Solution, Status
+from choral.solvers.budgeted import Budgeted
+from choral.solvers.coarse import with_coarse_target
+from choral.solvers.enumeration import most_extreme_points
+from choral.solvers.exact_optimum import constant_channel, exact_optimum
+from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
+from choral.solvers.peeling import improved
+from choral.solvers.sandwich import MOST_VALUES, Sandwich
+from choral.solvers.transport import Transport
+
+SolverName: TypeAlias = Literal["orbits", "closed form", "transport", "enumeration", "sandwich", "coarse"]
+FEW_POINTS = {2: 3_000, 3: 20_000, 4: 20_000}
+"""Up to this many extreme points (by the upper bound theorem) enumeration is preferred, by the target's values."""
+MANY_POINTS = 60_000
+"""The same for targets with more values, where only enumeration proves the optimum."""
+MOST_PAIRS = 1_000_000
+"""Transport up to this many pairs of states: more take minutes to verify."""
+
+
+class Solver(Protocol):
+    """One way to solve problems of some form."""
+
+    @property
+    def name(self) -> SolverName:
+        """By which `solver=` asks for it."""
+        ...
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Why this is the way to solve the problem, or None if another one is preferred."""
+        ...
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise `ProblemError` if it cannot solve the problem though it was asked for."""
+        ...
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """A private channel and a valid bound, also when the clock stops the search."""
+        ...
+
+
+def trivial(problem: Problem, how: str, status: Status) -> Solution:
+    """A constant code, with the bound that needs no solving, by one group."""
+    return Solution(constant_channel(problem), group_bound(problem), how, status)
+
+
+@dataclass(frozen=True)
+class Orbits:
+    """Self-disclosure of exchangeable bits, through orbits of extreme points."""
+
+    name: SolverName = "orbits"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether all bits that are used are exchangeable, revealed, and protected each alone."""
+        bits = ExchangeableBits.of(problem) if problem.plain else None
+        return (
+            None
+            if bits is None
+            else f"{bits.n} exchangeable bits, all revealed: one extreme point stands for its orbit"
+        )
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless the problem has this form."""
+        if ExchangeableBits.of(problem) is None:
+            raise ProblemError(
+                "Orbits need exchangeable bits that are all revealed and each protected.",
+                f"There must be {FEWEST} to {MOST} of them. Leave out solver=.",
+            )
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """The optimum with its proof for few bits; a good channel with the group bound for more."""
+        bits = ExchangeableBits.of(problem)
+        assert bits is not None
+        try:
+            return bits.solve(group_bound(problem), clock.stopped)
+        except StoppedError:
+            return trivial(problem, "orbits of extreme points, stopped", Status.STOPPED)
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """Nothing can be told, or there are two extreme points: no search is needed."""
+
+    name: SolverName = "closed form"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether the target is constant or determined by protected values, or the nullity is 1."""
+        if not problem.plain:
+            return "the target has one value" if form.target_values <= 1 else None
+        if not form.feasible:
+            return "the protected values determine all that could be told"
+        return "nullity 1: two extreme points, the same for every target" if form.nullity == 1 else None
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless there is one."""
+        if form.feasible and form.nullity > 1:
+            raise ProblemError(f"No closed form for nullity {form.nullity}.", "Leave the choice to the planner.")
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """The optimum."""
+        return exact_optimum(problem, form) if problem.plain else trivial(problem, self.name, Status.OPTIMAL)
+
+
+@dataclass(frozen=True)
+class ByTransport:
+    """States on a line: an optimal transport problem."""
+
+    name: SolverName = "transport"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether the rank is 2 and the pairs of states are not too many."""
+        if not problem.plain or form.rank != 2 or form.states * form.states // 4 > MOST_PAIRS:
+            return None
+        return f"rank 2: {form.states} states on a line, an optimal transport problem"
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless the rank is 2."""
+        if form.rank != 2:
+            raise ProblemError(
+                f"Transport needs rank 2, and the rank is {form.rank}.", "Choose enumeration or sandwich."
+            )
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """The optimum to within floating-point error; it cannot be stopped, and takes seconds at most."""
+        return Transport().solve(problem)
+
+
+@dataclass(frozen=True)
+class ByEnumeration:
+    """All extreme points are listed and mixed."""
+
+    name: SolverName = "enumeration"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether the extreme points are few enough to be listed."""
+        points = most_extreme_points(form.states, form.rank)
+        if not problem.plain or points > FEW_POINTS.get(form.target_values, MANY_POINTS):
+            return None
+        return f"at most {points:,} extreme points, so list them all and mix them"
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Whoever asks for it may wait."""
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """The optimum, or nothing when it is stopped."""
+        try:
+            return exact_optimum(problem, form, None, clock.stopped)
+        except StoppedError:
+            return trivial(problem, f"{self.name}, stopped", Status.STOPPED)
+
+
+@dataclass(frozen=True)
+class ByLines:
+    """Lines below the entropy of a target of few values: a channel and a bound that meet; also within budgets."""
+
+    name: SolverName = "sandwich"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether the target has few enough values."""
+        if form.target_values > MOST_VALUES:
+            return None
+        if not problem.plain:
+            return f"{_beyond(problem)}: lines below the entropy of a target of {form.target_values} values"
+        return (
+            f"up to {most_extreme_points(form.states, form.rank):.2g} extreme points are too many to list; the target has "
+            f"{form.target_values} values, so lines below its entropy give a channel and a bound"
+        )
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless the target has few enough values."""
+        if not 2 <= form.target_values <= MOST_VALUES:
+            raise ProblemError(
+                f"The sandwich takes targets of 2 to {MOST_VALUES} values, and this one has {form.target_values}.",
+                f"It would need a grid in {form.target_values - 1} dimensions. Merge values, or leave out solver=.",
+            )
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """A channel near the optimum; where floats cannot come near it and points are few, the optimum by listing them."""
+        if problem.budgets:
+            return _budgeted(problem, problem, clock)
+        limits = clock.limits
+        rough = Sandwich(limits.tol, limits.rel_tol, clock.left()).solve(problem, clock.say, clock.stopped)
+        few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
+        if rough.status is Status.STALLED and few and not clock.stopped():
+            exact = ByEnumeration().solve(problem, form, clock)
+            return replace(exact, how=f"{exact.how} after a {rough.how}", history=rough.history)
+        return Solution(repair(problem, rough.channel), rough.bound, rough.how, rough.status, rough.history)
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """A target of many values is joined into few groups for the channel; the bound is the group bound."""
+
+    name: SolverName = "coarse"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whatever no other way takes."""
+        if not problem.plain:
+            return (
+                f"{_beyond(problem)}, and a target of {form.target_values} values: the channel is made for {MOST_VALUES} "
+                "groups of values, the bound is the group bound"
+            )
+        return (
+            f"up to {most_extreme_points(form.states, form.rank):.2g} extreme points are too many to list, and lines for a "
+            f"target of {form.target_values} values would need a grid in {form.target_values - 1} dimensions; the channel is "
+            f"a good one (made for {MOST_VALUES} groups of values, then mixed from extreme points found at random), the "
+            "bound is the group bound"
+        )
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """It takes everything."""
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """A channel that is good, not the best."""
+        small = with_coarse_target(problem, MOST_VALUES)
+        if problem.budgets:
+            return _budgeted(problem, small, clock)
+        limits = clock.limits
+        rough = Sandwich(limits.tol, limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
+        channel = repair(problem, rough.channel)
+        if problem.plain:
+            channel = improved(problem, channel, clock.stopped)
+        status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
+        return Solution(channel, group_bound(problem), self.name, status, rough.history)
+
+
+SOLVERS: tuple[Solver, ...] = (Orbits(), ClosedForm(), ByTransport(), ByEnumeration(), ByLines(), Coarse())
+"""In the order of preference."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The solver, by name, and the reason."""
+
+    solver: SolverName
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.solver}: {self.why}"
+
+    def run(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """The solution of the problem that the plan is for, with what ran and why in its story."""
+        [solver] = (solver for solver in SOLVERS if solver.name == self.solver)
+        found = solver.solve(problem, form, clock)
+        return replace(found, solver=self.solver, how=f"{found.how} ({self.why})")
+
+
+def choose(problem: Problem, form: Form, asked: str | None = None) -> Plan:
+    """The way to solve a (reduced) problem of this form, or the one asked for if it can."""
+    names = [solver.name for solver in SOLVERS]
+    if asked is not None and asked not in names:
+        raise ProblemError(f"There is no solver '{asked}'.", f"Choose one of: {', '.join(names)}.")
+    if asked not in (None, "sandwich") and not problem.plain:
+        raise ProblemError(f"solver='{asked}' with a budget or further laws.", "Leave it out: lines are used.")
+    if asked is not None and problem.plain:
+        [solver] = (solver for solver in SOLVERS if solver.name == asked)
+        solver.check(problem, form)
+        return Plan(solver.name, "asked for")
+    return next(Plan(solver.name, why) for solver in SOLVERS if (why := solver.accepts(problem, form)) is not None)
+
+
+def _beyond(problem: Problem) -> str:
+    return "budgets" if problem.budgets else "further laws"
+
+
+def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
+    """The best channel found within the budgets; its bound is by lines unless the target was made coarser."""
+    limits = clock.limits
+    rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
+    if rough is None:
+        return trivial(problem, "sandwich within budgets, stopped", Status.STOPPED)
+    repaired, how = repair(problem, rough.channel), rough.how
+    channel = within_budgets(problem, repaired)
+    if float(stated_information(problem, repaired)) - float(stated_information(problem, channel)) > limits.tol:
+        channel = _at_least_private(problem, channel, clock)
+        how = f"{how}; so small a budget is below what floats can tell"
+    if small is problem:
+        return Solution(channel, rough.bound, how, rough.status, rough.history)
+    status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
+    return Solution(channel, group_bound(problem), how, status, rough.history)
+
+
+def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> ExactChannel:
+    """The channel, or the best private one where that tells more: independence keeps every budget."""
+    strict = replace(problem, budgets=())
+    form = form_of(strict)
+    private = choose(strict, form).run(strict, form, clock).channel
+    tells = [Fraction(stated_information(problem, c)) for c in (channel, private)]
+    return private if tells[1] > tells[0] else channel

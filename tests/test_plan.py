@@ -1,0 +1,147 @@
+"""What `ch.plan` says is what `disclose` runs; and how a search ended is told by a closed list of words and its history."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction as F
+from itertools import product
+
+import pytest
+
+import choral as ch
+from choral.design import solvers
+from choral.errors import ProblemError
+from choral.problem.solution import Status
+from choral.solvers.budgeted import Budgeted
+from choral.solvers.exchangeable_bits import ExchangeableBits
+from choral.solvers.sandwich import Sandwich
+from choral.solvers.transport import Transport
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """The methods that are entered, in order: seen from below, where no plan is known."""
+    entered = []
+
+    def watched(name, function):
+        def called(*args, **kwargs):
+            entered.append(name)
+            return function(*args, **kwargs)
+
+        return called
+
+    for owner, method, name in (
+        (ExchangeableBits, "solve", "orbits"),
+        (Transport, "solve", "transport"),
+        (Sandwich, "solve", "lines"),
+        (Budgeted, "solve", "lines"),
+        (solvers, "with_coarse_target", "coarse"),
+        (solvers, "exact_optimum", "exact"),
+        (solvers, "constant_channel", "constant"),
+    ):
+        monkeypatch.setattr(owner, method, watched(name, getattr(owner, method)))
+    monkeypatch.setattr(solvers, "improved", lambda problem, channel, stop: channel)  # slow, and nothing to the plan
+    return entered
+
+
+FIRST = {
+    "orbits": {"orbits"},
+    "transport": {"transport"},
+    "sandwich": {"lines"},
+    "coarse": {"coarse"},
+    "enumeration": {"exact"},
+    "closed form": {"exact", "constant"},
+}
+"""The first method that each solver enters."""
+
+
+def _law(draw, shape, targets, alike=False):
+    names = ["W", *(f"X{i}" for i in range(1, len(shape) + 1))]
+    counts = {}
+    for x in product(*(range(size) for size in shape)):
+        for w in range(targets):
+            like = random.Random(f"{w} {sorted(x)} {draw.random() if not alike else 0}")
+            counts[(w, *x)] = like.randint(1, 9)
+    return ch.Joint.from_counts(counts, names)
+
+
+def _asked(kind, seed):
+    """A random question of a kind: a law, and arguments of `plan` and `disclose`."""
+    draw = random.Random(f"{kind} {seed}")
+    shape = draw.choice([(2, 2), (2, 3), (2, 2, 2), (3, 3)])
+    if kind == "joint":
+        return _law(draw, draw.choice([shape, (3, 3, 3)]), draw.choice([1, 2, 3, 6])), {"order": draw.choice([1, 1, 2])}
+    if kind == "use":
+        return _law(draw, (2, 2, 3), 2), {"protect": ["X1"], "use": draw.choice([["X2", "X3"], ["X1", "X2", "W"]])}
+    if kind == "alike":
+        return _law(draw, (2,) * draw.randint(2, 4), 2, alike=True), {}
+    if kind == "many values":
+        return _law(draw, (2, 2, 2), 7), {}
+    if kind == "exchangeable":
+        n, outputs = draw.randint(3, 9), draw.choice([2, 3])
+        rows = [[draw.randint(1, 9) for _ in range(outputs)] for _ in range(2)]
+        return ch.Exchangeable([F(1, 3), F(2, 3)], [[F(x, sum(row)) for x in row] for row in rows], n), {
+            "order": draw.choice([1, 2])
+        }
+    if kind == "sensors":
+        return ch.Sensors(
+            [F(1, 3), F(2, 3)], [ch.bsc(F(draw.randint(1, 9), 20)) for _ in range(draw.randint(2, 4))]
+        ), {}
+    if kind == "self":
+        law = ch.examples.bernoulli(F(draw.randint(2, 8), 10), draw.choice([2, 3, 4]))
+        return law, {"reveal": list(law.names), "use": list(law.names), "protect": list(law.names)}
+    if kind == "leakage":
+        return _law(draw, (2, 2), draw.choice([1, 2, 3, 5])), {"leakage": {"X1": F(1, draw.randint(5, 50))}}
+    if kind == "ratio":
+        return _law(draw, (2, 2), draw.choice([2, 3])), {"ratio": {"X1": F(6, 5)}}
+    return _law(draw, (2, 3, 3), draw.choice([1, 2])), {"also": [_law(draw, (2, 3, 3), 2)]}
+
+
+KINDS = ["joint", "use", "alike", "many values", "exchangeable", "sensors", "self", "leakage", "ratio", "also"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_plan_says_is_what_runs(kind, ran, monkeypatch):
+    """Ten random problems of each of ten kinds."""
+    if kind == "many values":
+        monkeypatch.setattr(solvers, "MANY_POINTS", 5)  # so that small problems have too many points to list
+    for seed in range(10):
+        law, question = _asked(kind, seed)
+        said = ch.plan(law, **question).plan
+        ran.clear()
+        d = ch.disclose(law, **question, tol=1.0)
+        assert ran[0] in FIRST[said.solver], (seed, said, ran)
+        assert said.solver == d.solution.solver
+        assert said.why in d.how
+
+
+def test_every_solver_is_met():
+    """The problems above are of every kind: no solver is never chosen."""
+    met = {
+        ch.plan(law, **asked).plan.solver for kind in KINDS for law, asked in (_asked(kind, seed) for seed in range(10))
+    }
+    assert met == {solver.name for solver in solvers.SOLVERS}
+
+
+def test_the_plan_takes_the_question_of_disclose_and_refuses_as_it_does():
+    law = ch.examples.noisy_copies(2)
+    for question in ({"leakage": {"X9": 1}}, {"also": law}, {"solver": "magic"}, {"solver": "orbits"}):
+        with pytest.raises(ProblemError) as by_plan:
+            ch.plan(law, **question)
+        with pytest.raises(ProblemError) as by_disclose:
+            ch.disclose(law, **question)
+        assert str(by_plan.value) == str(by_disclose.value)
+
+
+def test_status_and_history_are_carried(tmp_path):
+    lines = ch.disclose(ch.examples.clinic(), "diagnosis", solver="sandwich", tol=1e-4)
+    assert lines.status is Status.OPTIMAL
+    informed, bounds = zip(*lines.history, strict=True)
+    assert all(a <= b + 1e-12 for a, b in lines.history)
+    assert list(bounds) == sorted(bounds, reverse=True)
+    assert informed[-1] == pytest.approx(lines.information, abs=1e-4)
+    again = ch.load(lines.save(tmp_path / "d.choral"))
+    assert (again.status, again.history) == (Status.OPTIMAL, ())
+    assert ch.disclose(ch.examples.clinic(), "diagnosis", time_limit=0).status is Status.STOPPED
+    assert ch.disclose(ch.examples.noisy_copies(2), leakage={"X1": F(1, 20)}, tol=1e-3).history
+    assert ch.disclose(ch.examples.bsc_and_bec()).history == ()
