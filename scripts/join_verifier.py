@@ -15,7 +15,10 @@ from pathlib import Path
 
 PARTS = (
     "claims",
+    "steps",
+    "numbers",
     "reading",
+    "names",
     "values",
     "core",
     "laws",
@@ -109,7 +112,7 @@ def _defined(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else []
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+    return [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
 
 
 def _heading(part: str, docstring: str) -> str:

@@ -434,8 +434,8 @@ def test_a_release_on_a_compact_law_is_loaded_only_as_it_was_posed(tmp_path):
 @pytest.mark.parametrize(
     ("claim", "change"),
     [
-        ("law", lambda d: d["law"].update(n=10**30)),
-        ("law", lambda d: d["law"].update(n=100_000)),
+        ("channel", lambda d: d["law"].update(n=10**30)),
+        ("channel", lambda d: d["law"].update(n=100_000)),
         ("law", lambda d: d["law"].update(values=["a", "a"])),
         ("law", lambda d: d["law"].update(values=5)),
         ("law", lambda d: d["law"].pop("target values")),

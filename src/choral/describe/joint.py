@@ -15,6 +15,7 @@ from choral.describe import numbers
 from choral.describe.channels import Channel
 from choral.describe.display import LawTable
 from choral.errors import ColumnError, LawError, did_you_mean
+from choral.verifier import names as names_to_read
 
 Cell = tuple[int, ...]
 
@@ -430,14 +431,15 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
     for name in checked:
         if not isinstance(name, str) or not name.strip():
             raise LawError(f"{name!r} is not a column name.", "Names are non-empty strings.")
-        if any(mark in name for mark in ",|+") or not name.isprintable():
-            raise LawError(
-                f"The name {name!r} contains ',', '|', '+' or what cannot be printed.",
-                "Rename it: these separate names.",
-            )
+        reason = names_to_read.why_unreadable(name)
+        if reason:
+            raise LawError(f"The name {name!a} could be misread: {reason}.", "Rename the column.")
     twice = [name for name, count in Counter(checked).items() if count > 1]
     if twice:
         raise LawError(f"The name '{twice[0]}' is given twice.", "Column names must differ.")
+    alike = names_to_read.look_alikes(checked)
+    if alike:
+        raise LawError(f"The names {alike[0]!a} and {alike[1]!a} look alike.", "Rename one of the two columns.")
     return checked
 
 

@@ -1,7 +1,9 @@
 """Check a choral release without trusting choral.
 
-    python verifier.py release.choral            what is claimed, then whether it holds; exit status 0 only if it does
-    python verifier.py release.choral --json     the same for programs
+    python verifier.py release.choral                   what is claimed, then whether it holds; exit status 0 only if it does
+    python verifier.py release.choral --privacy         privacy alone: not how much is told, nor that it is the most
+    python verifier.py release.choral --json            the same for programs
+    python verifier.py release.choral --budget STEPS    take longer than the default allows; a step is about 0.1 microseconds
 
 This file needs Python 3.11 or newer and its standard library, nothing else: not numpy, not choral. It shares no
 code and no constant with the solvers. It reads the law and the channel as integers and recomputes every claim:
@@ -15,8 +17,11 @@ code and no constant with the solvers. It reads the law and the channel as integ
 5. the information I(W;Y), in interval arithmetic, is what is stated;
 6. the upper bound, recomputed from what proves it, is what is stated.
 
-The first claim that fails is named. Note what is *not* claimed: a group that is not listed is not protected, so read
-the list; and the law is the one in the file, so compare it with the one you care about.
+The first claim that fails is named, and the exit status is 1. Work is priced before it begins: a file that would take more
+than the budget of steps fails the claim "budget", which says nothing about its other claims.
+
+Note what is *not* claimed: a group that is not listed is not protected, so read the list; and the law is the one in the
+file, so compare it with the one you care about. Names that are not ASCII are printed with their code points.
 
 The format is described in docs/release-format.md.
 """
@@ -26,35 +31,40 @@ from __future__ import annotations
 import json
 import sys
 
-from choral.verifier.claims import ClaimFailed, need
+from choral.verifier.claims import ClaimFailed, brief, need
 from choral.verifier.core import Channel
 from choral.verifier.information import compare_bound, compare_information, information, leakages_of
 from choral.verifier.laws import claims_of
+from choral.verifier.names import shown_group, shown_name
 from choral.verifier.privacy import check_further, check_groups, words_for
 from choral.verifier.proof_determined import bound_when_determined
 from choral.verifier.proof_extreme_points import bound_from_extreme_points
 from choral.verifier.proof_group import bound_from_group
 from choral.verifier.proof_lines import bound_from_lines
 from choral.verifier.reading import read
+from choral.verifier.steps import METER, Meter, default_budget
+
+MOST_BUDGET_DIGITS = 30  # of a budget that is given on the command line
 
 
-def describe(law, used, target, groups, budgets, stated_information, stated_bound):
-    """Lines that say what is claimed."""
+def describe(law, used, target, groups, budgets, stated_information, stated_bound, until):
+    """Lines that say what is claimed, and of that what will not be checked."""
+    unchecked = ["" if until != "privacy" else " (not checked)", "" if until == "bound" else " (not checked)"]
     rivals = "channel within these budgets" if any(budgets) else "private channel"
-    named = ["+".join(g) + (f" ({words_for(b)})" if b else "") for g, b in zip(groups, budgets)]
+    named = [shown_group(g) + (f" ({words_for(b)})" if b else "") for g, b in zip(groups, budgets)]
     return [
         "law          " + "\n             ".join(law.describe()),
-        f"reveals      {'+'.join(target)}",
-        f"looks at     {', '.join(used)}",
+        f"reveals      {shown_group(target)}",
+        f"looks at     {', '.join(map(shown_name, used))}",
         f"protects     {', '.join(named)}"
         f"   ({len(groups)} group{'s' if len(groups) > 1 else ''}; nothing else is protected)",
-        f"information  {stated_information:f} bits are disclosed",
-        f"bound        {stated_bound:f} bits: no {rivals} can do better",
+        f"information  {stated_information:f} bits are disclosed{unchecked[0]}",
+        f"bound        {stated_bound:f} bits: no {rivals} can do better{unchecked[1]}",
     ]
 
 
 def check_privacy(document):
-    """Check the channel of a document and its privacy, and nothing else."""
+    """Check the channel of a document and its privacy, and nothing else, however long it takes."""
     law, used, _, groups, budgets, _, _ = claims_of(document)
     prior = law.weights(used)
     channel = Channel(document, prior)
@@ -62,11 +72,27 @@ def check_privacy(document):
     check_further(document, law, used, groups, channel, lambda line: None)
 
 
-def verify(text, say=lambda line: None):
-    """Check the text of a release file. Returns what was found; raises `ClaimFailed` at the first false claim."""
-    document = read(text)
+def verify(text, say=lambda line: None, budget=None, until="bound"):
+    """Check the text of a release file. Returns what was found; raises `ClaimFailed` at the first false claim.
+
+    `until` says what is checked last: "privacy", "information" or "bound", which is everything. `budget` is in steps; without
+    one, it is that of a file of this length.
+    """
+    token = METER.set(Meter(default_budget(len(text)) if budget is None else budget))
+    try:
+        return verified(read(text), say, until)
+    except RecursionError:
+        raise ClaimFailed("file", "it is nested too deep") from None
+    except (ArithmeticError, MemoryError):
+        raise ClaimFailed("arithmetic", "its numbers are too large") from None
+    finally:
+        METER.reset(token)
+
+
+def verified(document, say, until):
+    """What was found in a document whose digest is right."""
     law, used, target, groups, budgets, stated_information, stated_bound = claims_of(document)
-    for line in describe(law, used, target, groups, budgets, stated_information, stated_bound):
+    for line in describe(law, used, target, groups, budgets, stated_information, stated_bound, until):
         say(line)
     beside = [key for key in ("recipe", "key", "salt") if key in document]
     if beside:
@@ -77,33 +103,9 @@ def verify(text, say=lambda line: None):
     stated_leakage = leakages_of(document, budgets)
     check_groups(law, used, groups, budgets, channel, prior, stated_leakage, say)
     further = check_further(document, law, used, groups, channel, say)
-    found = information(law, used, target, channel, prior)
-    compare_information(found, stated_information)
-    say("holds        the information, in interval arithmetic")
-    proof = document.get("bound")
-    need(isinstance(proof, dict), "upper bound", "no proof is given")
-    kind = proof.get("kind")
-    if kind == "group":
-        bound = bound_from_group(law, used, target, groups, budgets, prior, proof)
-        how = "from the law alone (the group bound)"
-    elif kind == "determined":
-        bound = bound_when_determined(law, used, target, groups, budgets, prior, proof)
-        how = "since the protected values determine all that could be told"
-    elif kind == "lines":
-        bound = bound_from_lines(law, used, target, groups, budgets, further, prior, proof)
-        how = "from its lines and multipliers"
-    elif kind == "extreme points":
-        need(not any(budgets), "upper bound", "extreme points prove nothing where a group has a budget")
-        states = [tuple(state) for state in document["channel"]["states"]]
-        bound = bound_from_extreme_points(law, used, target, groups, prior, proof, states)
-        how = "by enumerating all extreme points again"
-    else:
-        raise ClaimFailed("upper bound", f"its kind {kind!r} is unknown")
-    compare_bound(bound, stated_bound)
-    need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
-    say(f"holds        the upper bound, {how}")
-    return {
-        "verified": True,
+    found = {
+        "verified": False,
+        "checked": until,
         "reveal": target,
         "use": used,
         "protect": groups,
@@ -114,47 +116,105 @@ def verify(text, say=lambda line: None):
         "upper_bound": f"{stated_bound:f}",
         "codes": channel.codes,
         "states": len(prior),
-        "bound_checked": how,
         "digest": document["digest"],
     }
+    if until == "privacy":
+        return found
+    compare_information(information(law, used, target, channel, prior), stated_information)
+    say("holds        the information, in interval arithmetic")
+    if until == "information":
+        return found
+    bound, how = bound_of(document, law, used, target, groups, budgets, further, prior)
+    compare_bound(bound, stated_bound)
+    need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
+    say(f"holds        the upper bound, {how}")
+    return {**found, "verified": True, "bound_checked": how}
+
+
+def bound_of(document, law, used, target, groups, budgets, further, prior):
+    """The upper bound that the proof in the file gives, and what gives it, in words."""
+    proof = document.get("bound")
+    need(isinstance(proof, dict), "upper bound", "no proof is given")
+    kind = proof.get("kind")
+    if kind == "group":
+        bound = bound_from_group(law, used, target, groups, budgets, prior, proof)
+        return bound, "from the law alone (the group bound)"
+    if kind == "determined":
+        bound = bound_when_determined(law, used, target, groups, budgets, prior, proof)
+        return bound, "since the protected values determine all that could be told"
+    if kind == "lines":
+        bound = bound_from_lines(law, used, target, groups, budgets, further, prior, proof)
+        return bound, "from its lines and multipliers"
+    need(kind == "extreme points", "upper bound", f"its kind {brief(kind)} is unknown")
+    need(not any(budgets), "upper bound", "extreme points prove nothing where a group has a budget")
+    states = [tuple(state) for state in document["channel"]["states"]]
+    bound = bound_from_extreme_points(law, used, target, groups, prior, proof, states)
+    return bound, "by enumerating all extreme points again"
+
+
+USAGE = "usage: python verifier.py RELEASE [--privacy] [--json] [--budget STEPS]"
+NOT_CHECKED = "how much is told, and that no private channel can tell more"
+
+
+def options_of(arguments):
+    """The file, whether privacy is all that matters, whether programs read it, and the budget; None if that is not so."""
+    files, given, budget = [], set(), None
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--budget" or word.startswith("--budget="):
+            number = word.partition("=")[2] if "=" in word else (waiting.pop(0) if waiting else "")
+            if not (number.isascii() and number.isdecimal() and len(number) <= MOST_BUDGET_DIGITS):
+                return None
+            budget = int(number)
+        elif word in ("--privacy", "--json"):
+            given.add(word)
+        elif word.startswith("-"):
+            return None
+        else:
+            files.append(word)
+    return (files[0], "--privacy" in given, "--json" in given, budget) if len(files) == 1 else None
 
 
 def main(arguments):
     """The command line: returns the exit status."""
-    files = [a for a in arguments if not a.startswith("-")]
-    as_json = "--json" in arguments
-    if len(files) != 1 or set(arguments) - set(files) - {"--json"}:
-        wanted = set(arguments) & {"-h", "--help"}
-        print(
-            __doc__ if wanted else "usage: python verifier.py RELEASE [--json]",
-            file=sys.stdout if wanted else sys.stderr,
-        )
-        return 0 if wanted else 2
-    if hasattr(sys, "set_int_max_str_digits"):
-        sys.set_int_max_str_digits(0)
+    if set(arguments) & {"-h", "--help"}:
+        print(__doc__)
+        return 0
+    options = options_of(arguments)
+    if options is None:
+        print(USAGE, file=sys.stderr)
+        return 2
+    path, privacy_alone, as_json, budget = options
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with open(files[0], encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             text = file.read()
     except OSError as error:
-        print(f"{files[0]} cannot be opened: {error.strerror or error}. Check the path.", file=sys.stderr)
+        print(f"{path} cannot be opened: {error.strerror or error}. Check the path.", file=sys.stderr)
         return 2
     except UnicodeDecodeError:
         text = None
     try:
         need(text is not None, "file", "it is not text in UTF-8")
-        found = verify(text, say=(lambda line: None) if as_json else print)
-        print(json.dumps(found) if as_json else "VERIFIED     every claim above holds")
-        return 0
-    except ClaimFailed as error:
-        failed = error
+        say = (lambda line: None) if as_json else print
+        found = verify(text, say, budget, "privacy" if privacy_alone else "bound")
+    except ClaimFailed as failed:
+        if as_json:
+            print(json.dumps({"verified": False, "claim": failed.claim, "reason": failed.reason}))
+        else:
+            print(f"FAILED       {failed.claim}: {failed.reason}")
+        return 1
     if as_json:
-        print(json.dumps({"verified": False, "claim": failed.claim, "reason": failed.reason}))
+        print(json.dumps({**found, "not_checked": NOT_CHECKED} if privacy_alone else found))
+    elif privacy_alone:
+        print(f"not checked  {NOT_CHECKED}")
+        print("PRIVATE      every line above that holds was checked, and nothing else")
     else:
-        print(f"FAILED       {failed.claim}: {failed.reason}")
-    return 1
+        print("VERIFIED     every claim above holds")
+    return 0
 
 
 def run():

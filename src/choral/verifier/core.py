@@ -9,27 +9,33 @@ import hashlib
 from array import array
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from math import gcd
+from math import gcd, lcm
 
-from choral.verifier.claims import ClaimFailed, need, rational, whole
+from choral.verifier.claims import ClaimFailed, brief, need
+from choral.verifier.names import look_alikes, shown_group, shown_name, why_unreadable
+from choral.verifier.numbers import added_up, rational, whole
 from choral.verifier.reading import is_list
+from choral.verifier.steps import hold, product, spend
 from choral.verifier.values import symbol
+
+MOST_LETTERS = 2000  # of a budget
 
 
 def columns_of(document, key, known, claim):
     """A list of distinct known column names."""
     names = document.get(key) if isinstance(document, dict) else document
     need(isinstance(names, list) and names, claim, "it names no column")
+    known = set(known)
     for name in names:
-        need(isinstance(name, str) and name in known, claim, f"{name!r} is no column of the law")
-    need(len(set(names)) == len(names), claim, f"it names a column twice: {names}")
+        need(isinstance(name, str) and name in known, claim, f"{brief(name)} is no column of the law")
+    need(len(set(names)) == len(names), claim, f"it names a column twice: {brief(names)}")
     return names
 
 
 class Table:
     """A law given cell by cell: integer weights over index tuples of named columns."""
 
-    def __init__(self, law, protect):
+    def __init__(self, law, protect=(), listed=0):
         self.columns = law.get("columns")
         need(
             isinstance(self.columns, list) and all(isinstance(c, str) for c in self.columns) and self.columns,
@@ -46,21 +52,25 @@ class Table:
             "it does not list one alphabet per column",
         )
         for name, alphabet in zip(self.columns, self.alphabets):
-            readable = name and name.isprintable() and not set(name) & set(",|+")
-            need(readable, "law", f"{name!a} cannot be a column: it could be misread in the list of groups")
+            reason = why_unreadable(name)
+            need(not reason, "law", f"{brief(name)} cannot be a column, it could be misread: {reason}")
             different = {symbol(value) for value in alphabet}
-            need(len(different) == len(alphabet), "law", f"the alphabet of {name} lists a value twice")
+            need(len(different) == len(alphabet), "law", f"the alphabet of {shown_name(name)} lists a value twice")
+        alike = look_alikes(self.columns)
+        need(not alike, "law", f"the columns {' and '.join(map(ascii, alike))} look alike")
         self.cells = {}
         listed = law.get("cells")
         need(is_list(listed) and len(listed), "law", "it has no cells")
         for entry in listed:
-            need(isinstance(entry, list) and len(entry) == len(self.columns) + 1, "law", f"bad cell {entry!r}")
+            if not isinstance(entry, list) or len(entry) != len(self.columns) + 1:
+                raise ClaimFailed("law", f"bad cell {brief(entry)}")
             *index, text = entry
             for i, alphabet in zip(index, self.alphabets):
-                need(type(i) is int and 0 <= i < len(alphabet), "law", f"the cell {index} is outside the alphabets")
+                if type(i) is not int or not 0 <= i < len(alphabet):
+                    raise ClaimFailed("law", f"the cell {brief(index)} is outside the alphabets")
             weight = whole(text, "law")
-            need(weight > 0, "law", f"the cell {index} has no weight")
-            need(tuple(index) not in self.cells, "law", f"the cell {index} is listed twice")
+            if weight == 0 or tuple(index) in self.cells:
+                raise ClaimFailed("law", f"the cell {brief(index)} {'is listed twice' if weight else 'has no weight'}")
             self.cells[tuple(index)] = weight
         self.total = sum(self.cells.values())
         self.known = {}
@@ -69,6 +79,7 @@ class Table:
         """Integer weights of the marginal of these columns."""
         if tuple(names) in self.known:
             return self.known[tuple(names)]
+        spend(len(self.cells) * (3 + len(names)) + len(self.columns) * len(names), "the marginals of the law")
         where = [self.columns.index(name) for name in names]
         sums = {}
         for cell, weight in self.cells.items():
@@ -86,6 +97,7 @@ class Table:
         if self.screens(used, names):
             return Contained(prior, [used.index(name) for name in names])
         joint = self.weights([*used, *names])
+        spend(2 * len(joint), "the marginals of the law")
         split = {}
         for cell, weight in joint.items():
             split.setdefault(cell[: len(used)], {})[cell[len(used) :]] = weight
@@ -99,8 +111,8 @@ class Table:
         """Lines that say what the law is."""
         lines = [f"{len(self.cells)} cells over {len(self.columns)} columns, weights summing to {short(self.total)}"]
         for name, alphabet in zip(self.columns, self.alphabets):
-            values = ", ".join(ascii(value) for value in alphabet[:8])
-            lines.append(f"{name}: {len(alphabet)} values ({values}{', …' if len(alphabet) > 8 else ''})")
+            values = ", ".join(brief(value) for value in alphabet[:8])
+            lines.append(f"{shown_name(name)}: {len(alphabet)} values ({values}{', …' if len(alphabet) > 8 else ''})")
         found = hashlib.sha256()
         for number, cell in enumerate(sorted(self.cells)):
             item = repr((cell, f"{self.cells[cell]:x}"))
@@ -156,28 +168,30 @@ class Channel:
         known, listed = {}, 0
         for state, row in zip(states, rows):
             key = tuple(state) if isinstance(state, list) and all(type(i) is int for i in state) else None
-            need(key in prior, "channel", f"the state {state} has no probability under the law")
-            need(self.rows[key] is None, "channel", f"the state {state} is listed twice")
-            need(isinstance(row, list) and len(row) > 1, "channel", f"the state {state} has no weights")
+            if key not in prior:
+                raise ClaimFailed("channel", f"the state {brief(state)} has no probability under the law")
+            if self.rows[key] is not None:
+                raise ClaimFailed("channel", f"the state {brief(state)} is listed twice")
+            if not isinstance(row, list) or len(row) < 2:
+                raise ClaimFailed("channel", f"the state {brief(state)} has no weights")
             denominator, last, codes, numerators = whole(row[0], "channel"), -1, [], []
-            need(denominator > 0, "channel", f"the denominator of state {state} is zero")
+            if denominator == 0:
+                raise ClaimFailed("channel", f"the denominator of state {brief(state)} is zero")
             for entry in row[1:]:
                 if not isinstance(entry, list) or len(entry) != 2:
-                    raise ClaimFailed("channel", f"bad entry {entry!r} at state {state}")
+                    raise ClaimFailed("channel", f"bad entry {brief(entry)} at state {brief(state)}")
                 y, text = entry
                 if type(y) is not int or not last < y < self.codes:
-                    raise ClaimFailed("channel", f"codes out of order at state {state}")
+                    raise ClaimFailed("channel", f"codes out of order at state {brief(state)}")
                 weight = whole(text, "channel")
                 if weight == 0:
-                    raise ClaimFailed("channel", f"a weight of zero is listed at state {state}")
+                    raise ClaimFailed("channel", f"a weight of zero is listed at state {brief(state)}")
                 codes.append(y)
                 numerators.append(weight)
                 last = y
             if sum(numerators) != denominator:
-                reason = (
-                    f"the weights of state {state} do not sum to its denominator, so its codes do not sum to its prior"
-                )
-                raise ClaimFailed("prior", reason)
+                short_of = "do not sum to its denominator, so its codes do not sum to its prior"
+                raise ClaimFailed("prior", f"the weights of state {brief(state)} {short_of}")
             codes = tuple(codes)
             self.rows[key] = (
                 known.setdefault(denominator, denominator),
@@ -185,13 +199,14 @@ class Channel:
                 array("Q", numerators) if denominator < 1 << 64 else tuple(numerators),
             )
             listed += len(codes)
-        need(self.codes <= listed, "channel", f"it claims {self.codes} codes, more than it lists entries")
+        need(self.codes <= listed, "channel", f"it claims {short(self.codes)} codes, more than it lists entries")
         missing = next((key for key, row in self.rows.items() if row is None), None)
-        need(missing is None, "channel", f"the state {list(missing or ())} is missing")
+        need(missing is None, "channel", f"the state {brief(list(missing or ()))} is missing")
         self.weigh()
         for y, total in enumerate(self.mass):
             need(total > 0, "channel", f"code {y} is never used")
-        need(sum(self.mass) == sum(prior.values()), "prior", "the codes do not sum to the prior")
+        total = added_up(self.mass, "the masses of all codes")
+        need(total == sum(prior.values()), "prior", "the codes do not sum to the prior")
 
     def weigh(self):
         """The mass of every code, in units of the law."""
@@ -218,21 +233,29 @@ class Channel:
             shared = gcd(weight, denominator)
             top, bottom = weight // shared, denominator // shared
             masses = [(y, n * top) for y, n in zip(codes, numerators)]
-            for group, parts in zip(groups, sums):
-                for z, (p, q) in group[state].items():
+            shares = [group[state] for group in groups]
+            each = product(top.bit_length() + 64, bottom.bit_length() + 64)
+            spend(sum(map(len, shares)) * (2 + len(codes) * each), "the joint law of codes and protected values")
+            for values, parts in zip(shares, sums):
+                for z, (p, q) in values.items():
                     by_bottom = parts.setdefault(z, {}).setdefault(bottom * q, {})
+                    before = len(by_bottom)
                     for y, mass in masses:
                         by_bottom[y] = by_bottom.get(y, 0) + (mass if p == 1 else mass * p)
-        results = []
-        for group in sums:
-            result = {}
-            for z, parts in group.items():
-                total = result.setdefault(z, {})
-                for bottom, row in parts.items():
-                    for y, numerator in row.items():
-                        total[y] = total.get(y, 0) + Fraction(numerator, bottom)
-            results.append(result)
-        return results
+                    if len(by_bottom) > before:
+                        hold(len(by_bottom) - before, "the joint law of codes and protected values")
+        return [{z: self.added(parts) for z, parts in group.items()} for group in sums]
+
+    def added(self, parts):
+        """Sums of integers over several denominators, {denominator: {y: integer}}, as one fraction for every code."""
+        total, common = {}, 1
+        for bottom, row in parts.items():
+            common = lcm(common, bottom)
+            each = product(common.bit_length(), common.bit_length() + bottom.bit_length())
+            spend(10 + len(row) * (10 + 2 * each), "sums of fractions over many denominators")
+            for y, numerator in row.items():
+                total[y] = total.get(y, 0) + Fraction(numerator, bottom)
+        return total
 
 
 class Nothing:
@@ -258,11 +281,12 @@ class Shares:
 
 def independence(law, group, channel, found):
     """Privacy of one group: p(z, y) = p(z) p(y) for every z and y, as an equation between integers."""
+    spend_on_equations(law, group, channel)
     for z, weight in law.weights(group).items():
         for y, mass in enumerate(channel.mass):
             if found[z].get(y, 0) * law.total != weight * mass:
                 raise ClaimFailed(
-                    f"privacy of {'+'.join(group)}",
+                    f"privacy of {shown_group(group)}",
                     f"the value {list(z)} has probability {float(Fraction(weight, law.total)):.12g} "
                     f"but {float(found[z].get(y, 0) / mass):.12g} given code {y}",
                 )
@@ -270,15 +294,23 @@ def independence(law, group, channel, found):
 
 def within_ratio(law, group, channel, found, most):
     """A ratio budget: p(z)/ρ ≤ p(z|y) ≤ ρ p(z) for every z and y, as inequalities between integers."""
+    spend_on_equations(law, group, channel)
     for z, weight in law.weights(group).items():
         for y, mass in enumerate(channel.mass):
             here, even = found[z].get(y, 0) * law.total, weight * mass
-            need(
-                here <= most * even and even <= most * here,
-                f"ratio of {'+'.join(group)}",
-                f"the value {list(z)} becomes {shown(Fraction(here) / even)} times as likely given code {y}; "
-                f"the budget is {shown(most)}",
-            )
+            if not (here <= most * even and even <= most * here):
+                raise ClaimFailed(
+                    f"ratio of {shown_group(group)}",
+                    f"the value {list(z)} becomes {shown(Fraction(here) / even)} times as likely given code {y}; "
+                    f"the budget is {shown(most)}",
+                )
+
+
+def spend_on_equations(law, group, channel):
+    """Pay for the equations between every value of a group and every code."""
+    longest = max(mass.denominator.bit_length() + mass.numerator.bit_length() for mass in channel.mass)
+    each = 20 + 2 * product(longest, law.total.bit_length())
+    spend(len(law.weights(group)) * len(channel.mass) * each, f"the equations for {shown_group(group)}")
 
 
 def budgets_of(document, groups):
@@ -293,10 +325,11 @@ def budgets_of(document, groups):
             budgets.append(None)
             continue
         good = isinstance(budget, dict) and len(budget) == 1 and set(budget) <= {"leakage", "ratio"}
-        need(good, claim, f"{ascii(budget)[:60]} is no budget")
+        need(good, claim, f"{brief(budget)} is no budget")
         [(kind, text)] = budget.items()
+        need(isinstance(text, str) and len(text) <= MOST_LETTERS, claim, f"{brief(text)} is no amount")
         amount = rational(text, claim)
-        need(amount > 0 if kind == "leakage" else amount > 1, claim, f"{kind} {ascii(text)[:60]} is no budget")
+        need(amount > 0 if kind == "leakage" else amount > 1, claim, f"{kind} {brief(text)} is no budget")
         budgets.append((kind, amount))
     need(not document.get("also"), claim, "they are not defined together with further laws")
     return budgets

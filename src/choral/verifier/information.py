@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from fractions import Fraction
 
-from choral.verifier.claims import decimal, need
-from choral.verifier.intervals import UP, add, entropy, interval, subtract
+from choral.verifier.claims import need
+from choral.verifier.intervals import UP, add, entropy, ratio, subtract
+from choral.verifier.numbers import decimal
+from choral.verifier.steps import hold, product, spend
 
 STATED = Decimal(10) ** -15  # claims are stated to this many bits, rounded towards caution
 CERTAIN = Decimal(10) ** -30  # what is recomputed must be known to within this
@@ -15,9 +16,11 @@ BITS = 192  # fixed-point precision of probabilities, lines and multipliers
 
 def leakage(law, group, channel, found):
     """I(Z;Y) as an interval."""
-    both = entropy(interval(mass / law.total) for row in found.values() for mass in row.values())
-    values = entropy(interval(Fraction(w, law.total)) for w in law.weights(group).values())
-    codes = entropy(interval(mass / law.total) for mass in channel.mass)
+    both = entropy(
+        ratio(mass.numerator, mass.denominator * law.total) for row in found.values() for mass in row.values()
+    )
+    values = entropy(ratio(w, law.total) for w in law.weights(group).values())
+    codes = entropy(ratio(mass.numerator, mass.denominator * law.total) for mass in channel.mass)
     return subtract(add(values, codes), both)
 
 
@@ -36,20 +39,25 @@ def information(law, used, target, channel, prior):
     for state, values in law.seen_from(used, target, prior).items():
         denominator, codes, numerators = channel.rows[state]
         bottom = denominator * law.total
+        each = 5 + product(bottom.bit_length() + BITS, bottom.bit_length())
+        spend(len(values) * len(codes) * each, "the joint law of codes and target")
+        before = len(low)
         for w, weight in values.items():
             for y, n in zip(codes, numerators):
                 key = w, y
                 low[key] = low.get(key, 0) + ((n * weight) << BITS) // bottom
                 terms[key] = terms.get(key, 0) + 1
+        if len(low) > before:
+            hold(2 * (len(low) - before), "the joint law of codes and target")
     unit = 1 << BITS
-    both = entropy((interval(Fraction(x, unit))[0], interval(Fraction(x + terms[k], unit))[1]) for k, x in low.items())
-    codes = entropy(interval(mass / law.total) for mass in channel.mass)
+    both = entropy((ratio(x, unit)[0], ratio(x + terms[k], unit)[1]) for k, x in low.items())
+    codes = entropy(ratio(mass.numerator, mass.denominator * law.total) for mass in channel.mass)
     return add(subtract(entropy_of_target(law, target), both), codes)
 
 
 def entropy_of_target(law, target):
     """H(W) as an interval."""
-    return entropy(interval(Fraction(weight, law.total)) for weight in law.weights(target).values())
+    return entropy(ratio(weight, law.total) for weight in law.weights(target).values())
 
 
 def compare_information(found, stated):

@@ -6,7 +6,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from choral.verifier.claims import need
+from choral.verifier.steps import product, spend
 
+CONVERSION, LOGARITHM = 20, 800  # steps
 DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 
@@ -14,7 +16,14 @@ UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 def interval(number):
     """The smallest interval of our precision that contains an exact number."""
     number = Fraction(number)
-    p, q = Decimal(number.numerator), Decimal(number.denominator)
+    return ratio(number.numerator, number.denominator)
+
+
+def ratio(top, bottom):
+    """The smallest interval of our precision that contains a quotient of integers."""
+    longest = max(top.bit_length(), bottom.bit_length())
+    spend(CONVERSION + product(longest, longest), "numbers of many digits")
+    p, q = Decimal(top), Decimal(bottom)
     return DOWN.divide(p, q), UP.divide(p, q)
 
 
@@ -33,6 +42,7 @@ LN2 = DOWN.next_minus(DOWN.ln(Decimal(2))), UP.next_plus(UP.ln(Decimal(2)))
 
 def log2(x):
     """log₂ of a positive interval. `Decimal.ln` is correct to half a unit in the last place: one more is added."""
+    spend(LOGARITHM, "logarithms")
     low, high = DOWN.next_minus(DOWN.ln(x[0])), UP.next_plus(UP.ln(x[1]))
     return DOWN.divide(low, LN2[0 if low < 0 else 1]), UP.divide(high, LN2[1 if high < 0 else 0])
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from math import lcm
+from itertools import combinations
+from math import comb, lcm
 
-from choral.verifier.claims import decimal, need, rational
-from choral.verifier.core import Table, budgets_of, columns_of
+from choral.verifier.claims import brief, need
+from choral.verifier.core import Table, budgets_of, columns_of, short
+from choral.verifier.names import shown_group
+from choral.verifier.numbers import added_up, common_denominator, decimal, rational
+from choral.verifier.reading import is_list
+from choral.verifier.steps import DEAR, hold, product, spend
 from choral.verifier.values import alphabet_of
 
-MOST_STATES = 250_000  # types or scores of a law that is recomputed
-MOST_SAMPLES = 100_000
+MOST_SCORE = 1 << 62
+WORD = 64  # bits of an integer that cost one step where they are copied
 
 
 def fractions(listed, claim):
@@ -19,7 +24,7 @@ def fractions(listed, claim):
     need(isinstance(listed, list) and listed, claim, "a list of probabilities is missing")
     numbers = [rational(text, claim) for text in listed]
     need(all(x >= 0 for x in numbers), claim, "a probability is negative")
-    need(sum(numbers) == 1, claim, "probabilities do not sum to one")
+    need(added_up(numbers, "probabilities of the law") == 1, claim, "probabilities do not sum to one")
     return numbers
 
 
@@ -34,7 +39,8 @@ def matrix_of(rows, height, claim):
 class Compact:
     """A law that is recomputed from its model: what the channel looks at is a state, with W and each group beside it.
 
-    `joint[name]` maps every state to the integer weights of the values of W or of a group, all over one total.
+    `joint[name]` maps every state to the integer weights of the values of W or of a group, all over one total. `listed` is
+    the number of states that the channel lists: a law with more is not recomputed.
     """
 
     looks_at = ""
@@ -42,9 +48,11 @@ class Compact:
     def settle(self, groups):
         """Check that the groups are of this law, and that every joint law has the same states and weights."""
         self.columns = [self.looks_at, *self.joint]
+        self.size = 3 * sum(len(row) for rows in self.joint.values() for row in rows.values())
         self.total = sum(w for row in self.joint["W"].values() for w in row.values())
         for group in groups:
-            need(len(group) == 1 and group[0] in self.joint, "protected groups", f"{group} is not of this law")
+            good = len(group) == 1 and group[0] in self.joint
+            need(good, "protected groups", f"{brief(group)} is not of this law")
             for state, row in self.joint[group[0]].items():
                 need(sum(row.values()) == sum(self.joint["W"][state].values()), "law", "its parts do not fit together")
 
@@ -52,7 +60,8 @@ class Compact:
         """Integer weights of what the channel looks at, of W, or of a group."""
         if list(names) == [self.looks_at]:
             return {state: sum(row.values()) for state, row in self.joint["W"].items()}
-        need(len(names) == 1 and names[0] in self.joint, "law", f"{names} is not a variable of this law")
+        need(len(names) == 1 and names[0] in self.joint, "law", f"{brief(names)} is not a variable of this law")
+        spend(self.size, "the marginals of the law")
         sums = {}
         for row in self.joint[names[0]].values():
             for value, weight in row.items():
@@ -62,7 +71,7 @@ class Compact:
     def seen_from(self, used, names, prior):
         """For each state the joint weights with each value of W or of a group."""
         need(list(used) == [self.looks_at], "use", f"a channel on this law looks at the {self.looks_at}")
-        need(len(names) == 1 and names[0] in self.joint, "law", f"{names} is not a variable of this law")
+        need(len(names) == 1 and names[0] in self.joint, "law", f"{brief(names)} is not a variable of this law")
         return self.joint[names[0]]
 
     def screens(self, used, group):
@@ -81,28 +90,25 @@ class Exchangeable(Compact):
 
     looks_at = "type"
 
-    def __init__(self, law, protect):
+    def __init__(self, law, protect, listed):
         self.n = law.get("n")
-        need(type(self.n) is int and 2 <= self.n <= MOST_SAMPLES, "law", f"it needs 2 to {MOST_SAMPLES} samples")
+        need(type(self.n) is int and self.n >= 2, "law", "it needs at least two samples")
         prior = fractions(law.get("prior"), "law")
         channel = matrix_of(law.get("channel"), len(prior), "law")
         self.sizes = len(channel[0]), len(prior)
         self.fingerprint = fingerprint(law)
         alphabet_of(law.get("values"), len(channel[0]))
         alphabet_of(law.get("target values"), len(prior))
-        types = 1
-        for i in range(1, len(channel[0])):
-            types = types * (self.n + i) // i
-            need(types <= MOST_STATES, "law", f"it has more than {MOST_STATES} types, too many to recompute")
-        size = lcm(*(p.denominator for row in channel for p in row)).bit_length()
-        need(types * len(prior) * self.n * size <= 4 * 10**9, "law", "its weights are too large to recompute")
-        below = lcm(*(p.denominator for row in channel for p in row))
-        base = lcm(*(p.denominator for p in prior))
+        below = common_denominator([p for row in channel for p in row], "the law")
+        base = common_denominator(prior, "the law")
+        orders = sorted({order_of(group, self.n) for group in protect})
+        seen = max(sum(map(bool, row)) for p, row in zip(prior, channel) if p)
+        lists_enough(listed, choices(self.n, seen, "the types of the samples"))
+        self.pay(len(channel[0]), len(prior), below.bit_length(), base.bit_length(), orders)
         tops = [[int(p * below) for p in row] for row in channel]
         factorial = [1]
         for k in range(1, self.n + 1):
             factorial.append(factorial[-1] * k)
-        orders = sorted({order_of(group, self.n) for group in protect})
         ways = {k: factorial[self.n] // factorial[k] // factorial[self.n - k] for k in orders}
         scale = lcm(*ways.values())
         powers = [[power_table(t, self.n) for t in row] for row in tops]
@@ -128,11 +134,25 @@ class Exchangeable(Compact):
                 for part in parts[k]:
                     chosen = mass // ways[k]
                     for c, j in zip(counts, part):
-                        chosen *= binomial(c, j)
+                        chosen *= comb(c, j)
                     if chosen:
                         cells[part] = chosen
                 self.joint[f"any {k}"][counts] = cells
         self.settle(protect)
+
+    def pay(self, values, targets, digits, base, orders):
+        """Pay for the types of n samples, with so many values, and for the parts of each order, before they are listed."""
+        what = f"{short(self.n)} samples of {values} values"
+        # A few bits of n!, powers and masses are the least that is needed; a law for which that is too much stops here.
+        spend(self.n * values * targets + self.n * self.n // DEAR, what)
+        bits = self.n * (digits + values.bit_length() + len(orders)) + base
+        words = 1 + bits // WORD
+        types = choices(self.n, values, what)
+        parts = [choices(k, values, what) for k in orders]
+        each = product(bits // 2, digits + WORD)
+        spend(self.n * (1 + targets * values) * words + types * targets * values * each, what)
+        spend(types * values * sum(n * (2 + k) * words for n, k in zip(parts, orders)), what)
+        hold(self.n * (1 + targets * values) * (1 + words // 2) + types * (targets + sum(parts)) * words, what)
 
     def describe(self):
         """Lines that say what the law is."""
@@ -152,19 +172,20 @@ class Sensors(Compact):
 
     looks_at = "score"
 
-    def __init__(self, law, protect):
+    def __init__(self, law, protect, listed):
         prior = fractions(law.get("prior"), "law")
-        listed, scores = law.get("channels"), law.get("scores")
-        need(isinstance(listed, list) and len(listed) >= 2, "law", "it needs at least two sensors")
-        need(isinstance(scores, list) and len(scores) == len(listed), "law", "it needs scores for every sensor")
-        channels = [matrix_of(rows, len(prior), "law") for rows in listed]
+        sensors, scores = law.get("channels"), law.get("scores")
+        need(isinstance(sensors, list) and len(sensors) >= 2, "law", "it needs at least two sensors")
+        need(isinstance(scores, list) and len(scores) == len(sensors), "law", "it needs scores for every sensor")
+        channels = [matrix_of(rows, len(prior), "law") for rows in sensors]
         tops = []
         for table, row in zip(channels, scores):
-            good = isinstance(row, list) and len(row) == len(table[0]) and all(type(x) is int for x in row)
-            need(good, "law", "scores are whole numbers, one per reading")
-            below = lcm(*(p.denominator for line in table for p in line))
+            good = isinstance(row, list) and len(row) == len(table[0])
+            good = good and all(type(x) is int and abs(x) <= MOST_SCORE for x in row)
+            need(good, "law", f"scores are whole numbers up to {MOST_SCORE}, one per reading")
+            below = common_denominator([p for line in table for p in line], "the law")
             tops.append([[int(p * below) for p in line] for line in table])
-        base = lcm(*(p.denominator for p in prior))
+        base = common_denominator(prior, "the law")
         self.sizes = len(channels), len(prior)
         self.fingerprint = fingerprint(law)
         values = law.get("values")
@@ -176,13 +197,16 @@ class Sensors(Compact):
             if not p:
                 continue
             singles = [score_law(row, table[w]) for row, table in zip(scores, tops)]
-            before = [{0: int(p * base)}]
+            law_of_score = {0: int(p * base)}
             for single in singles:
-                before.append(convolve(before[-1], single))
-            for t, weight in before[-1].items():
+                law_of_score = convolve(law_of_score, single)
+                lists_enough(listed, len(law_of_score))  # adding a score never makes the sums fewer
+            for t, weight in law_of_score.items():
                 self.joint["W"].setdefault((t,), {})[(w,)] = weight
             for i in range(len(channels)):
-                others = without(before[-1], singles[i])
+                others = without(law_of_score, singles[i])
+                spend(len(others) * len(tops[i][w]) * 5, "the scores of the law")
+                hold(len(others) * len(tops[i][w]), "the scores of the law")
                 for a, top in enumerate(tops[i][w]):
                     for t, weight in others.items() if top else ():
                         row = self.joint[f"X{i + 1}"].setdefault((t + scores[i][a],), {})
@@ -198,6 +222,11 @@ class Sensors(Compact):
         ]
 
 
+def lists_enough(listed, states):
+    """Fail at once where a law has more states than the channel lists."""
+    need(states <= listed, "channel", f"it lists {listed} states, and the law has at least {short(states)}")
+
+
 def fingerprint(law):
     """Sixteen digits that change when any number of the law does."""
     need("cells" not in law, "law", "it lists cells, as only a table does")
@@ -208,22 +237,22 @@ def order_of(group, n):
     """k for a group that says "any k" samples."""
     good = isinstance(group, list) and len(group) == 1 and isinstance(group[0], str) and group[0].startswith("any ")
     number = group[0].removeprefix("any ") if good else ""
-    need(
-        number.isdecimal() and number.isascii() and 1 <= int(number[:9]) <= n,
-        "protected groups",
-        f"{group} is not 'any k'",
-    )
+    good = number.isdecimal() and number.isascii() and len(number) <= 9 and number[0] != "0" and int(number) <= n
+    need(good, "protected groups", f"{brief(group)} is not 'any k'")
     return int(number)
 
 
 def compositions(n, parts):
-    """All ways to write n as an ordered sum of this many numbers."""
-    if parts == 1:
-        yield (n,)
-        return
-    for first in range(n + 1):
-        for rest in compositions(n - first, parts - 1):
-            yield (first, *rest)
+    """All ways to write n as an ordered sum of this many numbers, in increasing order: bars among n stars."""
+    for bars in combinations(range(n + parts - 1), parts - 1):
+        yield tuple(right - left - 1 for left, right in zip((-1, *bars), (*bars, n + parts - 1)))
+
+
+def choices(n, parts, what):
+    """C(n + parts - 1, parts - 1): how many ways there are to write n as an ordered sum of this many numbers."""
+    few = min(n, parts - 1)
+    spend(few * few * (n + parts).bit_length() // WORD, what)
+    return comb(n + parts - 1, few)
 
 
 def power_table(base, n):
@@ -232,14 +261,6 @@ def power_table(base, n):
     for _ in range(n):
         table.append(table[-1] * base)
     return table
-
-
-def binomial(n, k):
-    """n over k, zero when k > n."""
-    result = 1
-    for i in range(k):
-        result = result * (n - i) // (i + 1)
-    return result
 
 
 def score_law(scores, weights):
@@ -253,16 +274,28 @@ def score_law(scores, weights):
 
 def convolve(first, second):
     """The law of a sum of independent scores."""
+    what = "the scores of the law"
+    each = 2 + product(longest(first), longest(second))
+    spend(len(first) * len(second) * each, what)
     result = {}
     for a, p in first.items():
+        before = len(result)
         for b, q in second.items():
             result[a + b] = result.get(a + b, 0) + p * q
-        need(len(result) <= MOST_STATES, "law", f"it has more than {MOST_STATES} scores, too many to recompute")
+        hold(len(result) - before, what)
+    hold(-len(result), what)
     return result
+
+
+def longest(law):
+    """The bits of the largest weight of a score."""
+    return max(law.values()).bit_length()
 
 
 def without(law, single):
     """The law of a sum without one of its terms: the quotient of two polynomials, which must leave no rest."""
+    each = 4 + 2 * product(longest(law), longest(single))
+    spend(len(law) * len(single) * each, "the scores of the law")
     lowest = min(single)
     top = single[lowest]
     result = {}
@@ -286,16 +319,18 @@ def claims_of(document):
     need(isinstance(listed, list) and listed, "protected groups", "the list is empty: nothing is protected")
     for group in listed:
         good = isinstance(group, list) and group and all(isinstance(name, str) for name in group)
-        need(good, "protected groups", f"{ascii(group)[:60]} is no group of columns")
+        need(good, "protected groups", f"{brief(group)} is no group of columns")
+    channel = document.get("channel")
+    states = channel.get("states") if isinstance(channel, dict) else None
     kind = given.get("kind")
-    need(isinstance(kind, str) and kind in LAWS, "law", f"its kind {kind!r} is unknown")
-    law = LAWS[kind](given, listed)
+    need(isinstance(kind, str) and kind in LAWS, "law", f"its kind {brief(kind)} is unknown")
+    law = LAWS[kind](given, listed, len(states) if is_list(states) else 0)
     used = columns_of(document, "use", law.columns, "use")
     target = columns_of(document, "reveal", law.columns, "target")
     groups = [columns_of(group, None, law.columns, "protected groups") for group in listed]
     seen = set()
     for group in groups:
-        need(frozenset(group) not in seen, "protected groups", f"{'+'.join(group)} is listed twice")
+        need(frozenset(group) not in seen, "protected groups", f"{shown_group(group)} is listed twice")
         seen.add(frozenset(group))
     claims = document.get("claims")
     need(isinstance(claims, dict), "claims", "there are none")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from choral.verifier.claims import need
+from choral.verifier.claims import ClaimFailed, brief, need
 from choral.verifier.core import Shares, Table, independence, shown, within_ratio
 from choral.verifier.information import compare_bound, leakage
 from choral.verifier.intervals import interval
+from choral.verifier.names import shown_group, shown_name
 
 
 def words_for(budget):
@@ -18,7 +19,7 @@ def check_groups(law, used, groups, budgets, channel, prior, stated, say):
     """Privacy of every group, or that its budget is kept; where there is a budget, the leakage is as stated."""
     by_group = channel.sums([Shares(law, used, group, prior) for group in groups])
     for position, (group, budget, found) in enumerate(zip(groups, budgets, by_group)):
-        name = "+".join(group)
+        name = shown_group(group)
         if budget is None:
             independence(law, group, channel, found)
             say(f"holds        {name} is independent of the code, exactly ({channel.codes} codes)")
@@ -53,14 +54,15 @@ def check_further(document, law, used, groups, channel, say):
         )
         other = Table(given, groups)
         for name, alphabet in zip(other.columns, other.alphabets):
-            need(name in law.columns, claim, f"{name!r} is no column of the law")
+            need(name in law.columns, claim, f"{brief(name)} is no column of the law")
             same = alphabet == law.alphabets[law.columns.index(name)]
-            need(same, claim, f"its alphabet of {name} is not that of the law")
+            need(same, claim, f"its alphabet of {shown_name(name)} is not that of the law")
         needed = {*used, *(name for group in groups for name in group)}
         need(needed <= set(other.columns), claim, "it lacks a column that is used or protected")
         prior = other.weights(used)
         for state in prior:
-            need(state in channel.rows, claim, f"its state {list(state)} has no probability under the law")
+            if state not in channel.rows:
+                raise ClaimFailed(claim, f"its state {brief(state)} has no probability under the law")
         moved = channel.under(prior)
         for y, mass in enumerate(moved.mass):
             even = mass * law.total == channel.mass[y] * other.total

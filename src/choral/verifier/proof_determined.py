@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from choral.verifier.claims import need, rational
+from choral.verifier.claims import ClaimFailed, brief, need
+from choral.verifier.numbers import common_denominator, rational
+from choral.verifier.steps import product, spend
 
 
 def bound_when_determined(law, used, target, groups, budgets, prior, proof):
@@ -21,9 +23,13 @@ def bound_when_determined(law, used, target, groups, budgets, prior, proof):
     for w, row in zip(values, listed):
         need(isinstance(row, list) and len(row) == len(places), claim, "it lacks coefficients")
         numbers = [rational(text, claim) for text in row]
+        common = common_denominator(numbers, "coefficients")
+        each = 10 + 4 * product(common.bit_length(), common.bit_length() + law.total.bit_length())
+        spend(len(prior) * len(places) * each, "the coefficients at every state")
         for state in prior:
             found = sum(c * to_groups[g][state].get(z, 0) for c, (g, z) in zip(numbers, places))
-            need(found == to_target[state].get(w, 0), claim, f"the target is not determined at state {list(state)}")
+            if found != to_target[state].get(w, 0):
+                raise ClaimFailed(claim, f"the target is not determined at state {brief(state)}")
     return Decimal(0), Decimal(0)
 
 
@@ -35,7 +41,11 @@ def places_of(proof, kinds):
         if isinstance(row, list) and row[:1] == ["also"]:
             continue
         good = isinstance(row, list) and len(row) == 2 and all(type(x) is int for x in row)
-        need(good and 0 <= row[0] < len(kinds) and 0 <= row[1] < len(kinds[row[0]]), "upper bound", f"bad row {row}")
+        need(
+            good and 0 <= row[0] < len(kinds) and 0 <= row[1] < len(kinds[row[0]]),
+            "upper bound",
+            f"bad row {brief(row)}",
+        )
         places.append((row[0], kinds[row[0]][row[1]]))
     need(len(set(places)) == len(places), "upper bound", "a row is listed twice")
     return places

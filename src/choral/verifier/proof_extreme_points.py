@@ -5,11 +5,13 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 
-from choral.verifier.claims import need, rational
+from choral.verifier.claims import need
 from choral.verifier.core import columns_of
 from choral.verifier.information import BITS, entropy_of_target
-from choral.verifier.intervals import UP, entropy, interval, subtract
+from choral.verifier.intervals import UP, entropy, interval, ratio, subtract
+from choral.verifier.numbers import added_up, rational, size_of
 from choral.verifier.proof_orbits import bound_from_orbits_of_bases
+from choral.verifier.steps import hold, product, spend
 from choral.verifier.symmetry import exchangeable, orbits
 from choral.verifier.vertices import Chords, extreme_points
 
@@ -36,7 +38,10 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
     for names in swaps:
         exchangeable(law, used, target, groups, columns_of(names, None, used, "upper bound"), to_target)
     orbit = orbits(law, used, swaps)
-    classes = {}
+    classes, rows = {}, sum(map(len, values))
+    each = 20 + product(max(w.bit_length() for w in prior.values()), law.total.bit_length())
+    spend(len(states) * rows * each * (3 if swaps else 1), "the protected values of every state")
+    hold(len(states) * rows, "the protected values of every state")
     for state in states:
         column = tuple(Fraction(seen[state].get(z, 0), prior[state]) for seen, zs in zip(to_groups, values) for z in zs)
         posterior = tuple(sorted((w, Fraction(weight, prior[state])) for w, weight in to_target[state].items()))
@@ -54,10 +59,13 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
     # P(w | class) from below, in units of 2^-BITS; the true one is less than a unit larger.
     posteriors = [[(w, (p.numerator << BITS) // p.denominator) for w, p in key[1]] for key in classes]
     slack, best, floor = None, 0, None
-    unit = Fraction(1, 1 << BITS)
+    unit = 1 << BITS
+    deep = max(map(size_of, largest))
     scaled = [(x.numerator << BITS) // x.denominator + 1 for x in largest]
     for count, point in enumerate(extreme_points(columns, weights)):
-        low = {}
+        long, low = max(map(size_of, point.values())), {}
+        each = 10 + 4 * product(len(point) * deep + long, deep + long) + product(long, BITS)
+        spend(sum(5 + len(posteriors[c]) for c in point) * each, "the value at every extreme point")
         for c, mass in point.items():
             for w, share in posteriors[c]:
                 low[w] = low.get(w, 0) + mass.numerator * share // mass.denominator
@@ -69,9 +77,9 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
             pull = sum(-(-scaled[c] * m.numerator // m.denominator) for c, m in point.items())
             if floor.entropy(low.values()) - pull - 2 * wide * len(low) > best:
                 continue
-        at_point = entropy((interval(x * unit)[0], interval((x + wide) * unit)[1]) for x in low.values())
+        at_point = entropy((ratio(x, unit)[0], ratio(x + wide, unit)[1]) for x in low.values())
         gap = subtract(at_point, interval(sum(largest[c] * m for c, m in point.items())))
         slack = gap if slack is None else (min(slack[0], gap[0]), min(slack[1], gap[1]))
         best = int(UP.multiply(slack[1], Decimal(1 << BITS)).to_integral_value(ROUND_CEILING)) + 1
-    average = interval(sum(pi[s] * prior[s] for s in states) / law.total)
+    average = interval(added_up((pi[s] * prior[s] for s in states), "multipliers") / law.total)
     return subtract(subtract(entropy_of_target(law, target), average), slack)

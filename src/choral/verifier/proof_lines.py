@@ -5,11 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from choral.verifier.claims import need, rational, whole
+from choral.verifier.claims import brief, need
 from choral.verifier.core import Contained
 from choral.verifier.information import BITS, entropy_of_target
-from choral.verifier.intervals import DOWN, LN2, UP, add, entropy, interval, subtract
+from choral.verifier.intervals import DOWN, LN2, LOGARITHM, UP, add, entropy, interval, ratio, subtract
+from choral.verifier.numbers import rational, size_of, whole
 from choral.verifier.proof_determined import places_of
+from choral.verifier.steps import hold, product, spend
 
 MOST_BITS = 1 << 20  # of a denominator in a proof by lines
 
@@ -39,6 +41,9 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
     nu = multipliers_of(proof, len(lines), columns, [len(kind) for kind in kinds], places, budgets, prices)
     marginals = [law.weights(group) for group in groups]
     constants = []
+    wide = law.total.bit_length() + sum(b[1].denominator.bit_length() for b in budgets if b is not None)
+    deep = max((x.bit_length() for row in nu for x in row), default=0) + BITS
+    spend(len(nu) * len(places) * (20 + 4 * product(wide, wide + deep)), "lines and multipliers")
     for row in nu:
         total = Fraction(0)
         for i, (g, z) in places:
@@ -67,6 +72,9 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
         for seen, inside in shared:
             row = seen[state] if inside else {}
             pull += [(i, row[z]) for i, z in inside if z in row]
+        each = product(weight.bit_length(), deep)
+        work = len(law_of_w) + len(pull) + 2 * len(beyond) + len(contained) + 3
+        spend(len(lines) * work * each, "lines at every state")
         least = None
         for line, row, level in zip(lines, nu, levels.at(state)):
             top = weight * level
@@ -82,7 +90,7 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
     bottom = interval(Fraction(total - len(prior), 1 << BITS))
     for g, price in enumerate(prices):
         if price:
-            free = entropy(interval(Fraction(w, law.total)) for w in marginals[g].values())
+            free = entropy(ratio(w, law.total) for w in marginals[g].values())
             spare = Fraction(DOWN.subtract(free[0], interval(budgets[g][1])[1]))
             bottom = add(bottom, interval(price * spare))
     need(bottom[0].is_finite(), claim, "its numbers are too large")
@@ -126,6 +134,8 @@ def lines_of(proof, size):
         "a point is in no cell, or a cell names a point that is not there",
     )
     points = [tuple(whole(x, "upper bound") for x in point) for point in points]
+    bits = size * (denominator.bit_length() + BITS + size.bit_length())
+    spend(len(cells) * size**3 * (10 + 4 * product(bits, bits)), "the cells that cover the simplex")
     for cell in cells:
         good = isinstance(cell, list) and all(type(i) is int and 0 <= i < len(points) for i in cell)
         need(good, "upper bound", "a cell names a point that is not there")
@@ -143,6 +153,8 @@ class FurtherRow:
 
     def __init__(self, law, prior, other, weights, seen=None, z=None):
         n, m = law.total, other.total
+        spend(10 * len(prior) * product(n.bit_length(), 2 * m.bit_length()), "equations of further laws")
+        hold(len(prior), "equations of further laws")
         self.numerators = {}
         if seen is None:
             self.divisor = m
@@ -165,14 +177,14 @@ def rows_of(proof, kinds, further, law, groups, used, prior):
             places.append((i, next(known)))
             continue
         good = len(row) in (2, 4) and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(further)
-        need(good and tuple(row) not in seen, "upper bound", f"bad row {ascii(row)[:60]}")
+        need(good and tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
         seen.add(tuple(row))
         other, weights = further[row[1]]
         if len(row) == 2:
             beyond.append((i, FurtherRow(law, prior, other, weights)))
             continue
         g, v = row[2:]
-        need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), "upper bound", f"bad row {ascii(row)[:60]}")
+        need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), "upper bound", f"bad row {brief(row)}")
         beyond.append(
             (i, FurtherRow(law, prior, other, weights, other.seen_from(used, groups[g], weights), kinds[g][v]))
         )
@@ -219,6 +231,7 @@ def multipliers_of(proof, lines, size, sizes, places, budgets, prices):
                 continue
             total = Decimal(sizes[g] - len(mine))  # a value without a multiplier has the multiplier 0, and 2^0 = 1
             for x in mine:
+                spend(LOGARITHM + 4 * product(size_of(x), size_of(price)), "prices of leakage")
                 total = UP.add(total, two_to(-x / price))
             need(total <= 1, "upper bound", "multipliers are too small for their price")
         nu.append(
@@ -232,7 +245,7 @@ def multipliers_of(proof, lines, size, sizes, places, budgets, prices):
 
 def height(point, denominator):
     """The entropy of a point, rounded down, in units of 2^-BITS."""
-    low, _ = entropy(interval(Fraction(x, denominator)) for x in point)
+    low, _ = entropy(ratio(x, denominator) for x in point)
     scaled = Fraction(low) * (1 << BITS)
     return scaled.numerator // scaled.denominator
 

@@ -10,8 +10,10 @@ from choral.verifier.claims import need
 from choral.verifier.core import columns_of
 from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import UP, entropy, interval, subtract
+from choral.verifier.numbers import added_up, size_of
+from choral.verifier.steps import hold, product, spend
 from choral.verifier.symmetry import exchangeable, orbits, values_of
-from choral.verifier.vertices import MOST_BASES, Chords, pivot, reduce_row
+from choral.verifier.vertices import Chords, pivot, reduce_row
 
 
 def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
@@ -34,19 +36,28 @@ def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
     moves = []
     for names in swaps:
         where = [used.index(name) for name in names]
+        spend(len(where) ** 2 * len(order) * (5 + len(used)), "orbits of extreme points")
+        hold(len(where) ** 2 * len(order) // 2, "orbits of extreme points")
         for i, a in enumerate(where):
             for b in where[:i]:
                 moves.append([place[swapped(read(state), a, b)] for state in order])
     rows = []
     for group in groups:
         seen = law.seen_from(used, group, prior)
-        for z in law.weights(group):
+        values = law.weights(group)
+        spend(len(values) * len(order) * 5, "orbits of extreme points")
+        hold(len(values) * len(order), "orbits of extreme points")
+        for z in values:
             line = [int(z in seen[state]) for state in order]
             rows.append([sum(x * prior[state] for x, state in zip(line, order)), *line])
+    deep = max(map(size_of, multiplier.values()))
     scaled = [(multiplier[k].numerator << BITS) // multiplier[k].denominator + 1 for k in range(len(number))]
     floor, slack, best = None, None, None
     for count, (denominator, masses) in enumerate(masses_on_bases(rows, len(order), moves, kind)):
         whole_masses = denominator * law.total
+        long = whole_masses.bit_length()
+        each = 10 + 4 * product(len(masses) * deep + long, deep + long) + product(long, long + BITS)
+        spend(len(masses) * each, "the value at every extreme point")
         low = [(mass << BITS) // whole_masses for _, mass in masses]
         if count == 2000:
             floor = Chords()
@@ -58,7 +69,7 @@ def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
         gap = subtract(entropy(interval(t) for _, t in shares), interval(sum(multiplier[k] * t for k, t in shares)))
         slack = gap if slack is None else (min(slack[0], gap[0]), min(slack[1], gap[1]))
         best = int(UP.multiply(slack[1], Decimal(1 << BITS)).to_integral_value(ROUND_CEILING)) + 1
-    average = interval(sum(pi[s] * prior[s] for s in prior) / law.total)
+    average = interval(added_up((pi[s] * prior[s] for s in prior), "multipliers") / law.total)
     return subtract(subtract(entropy_of_target(law, target), average), slack)
 
 
@@ -79,8 +90,11 @@ def masses_on_bases(rows, size, moves, kind):
     with something no larger than that. So a beginning which a permutation makes smaller is left out. Points with equal
     masses on the same kinds of columns are given once.
     """
+    what = "orbits of extreme points"
+    digits = max((abs(x).bit_length() for row in rows for x in row), default=0)
     independent, basis, det = [], [], 1
     for row in rows:
+        spend(2 * (size + 1) * (1 + len(independent)) * product(det.bit_length(), digits), what)
         independent.append(reduce_row(row, independent, basis, det))
         j = next((j for j in range(1, size + 1) if independent[-1][j]), None)
         if j is None:
@@ -91,28 +105,34 @@ def masses_on_bases(rows, size, moves, kind):
     rank = len(independent)
     common = gcd(*(x for row in independent for x in row))
     start = [[x // common for x in row] for row in independent]
-    seen, visited = set(), 0
+    seen = set()
     waiting = [((), start, 1)]  # a set, the rows on [b | later columns], the determinant
     while waiting:
         chosen, table, det = waiting.pop()
         done = len(chosen)
         first = size - len(table[0]) + 1  # the column that stands at position 1
-        visited += 1
-        need(visited <= MOST_BASES, "upper bound", "there are too many extreme points to enumerate again")
+        width, each = len(table[0]), product(det.bit_length() + digits, det.bit_length() + digits)
+        if done:
+            hold(-len(table) * width, what)
+        spend(width * (10 + 5 * len(table) * each), what)
         if done == rank - 1:
             for masses in last_columns(table, det, first, chosen):
                 key = masses[0], tuple(sorted((kind[c], mass) for c, mass in masses[1] if mass))
                 if key not in seen:
                     seen.add(key)
+                    hold(10 + 2 * len(key[1]), what)
                     yield key
             continue
         for at in range(1, len(table[0])):
             column = first + at - 1
             i = next((i for i in range(done, rank) if table[i][at]), None)
             longer = (*chosen, column)
+            spend(5 * len(longer) * len(moves), what)
             if i is None or (done + 2 < rank and is_less_somewhere(longer, moves)):
                 continue
             p, line = table[i][at], [table[i][0], *table[i][at + 1 :]]
+            spend(2 * len(table) * len(line) * each, what)
+            hold(len(table) * len(line), what)
             new = []
             for k, row in enumerate(table):
                 y = row[at]

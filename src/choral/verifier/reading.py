@@ -7,7 +7,7 @@ import json
 import re
 from array import array
 
-from choral.verifier.claims import ClaimFailed, need
+from choral.verifier.claims import ClaimFailed, brief, need
 
 FORMAT = "choral release"
 CARD = "choral card"
@@ -16,6 +16,7 @@ LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a
 LONG = (
     50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
 )
+LONGEST_INTEGER = 1000  # digits; weights are written in hexadecimal, as text
 BLOCK = 1000  # items of a list that are written at once
 
 
@@ -79,7 +80,13 @@ def no_twins(pairs):
     return dict(pairs)
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=no_twins)
+def whole_number(text):
+    """An integer of JSON, if it is not absurdly long: to read one takes the square of its length."""
+    need(len(text) <= LONGEST_INTEGER, "file", f"it holds an integer of {len(text)} digits")
+    return int(text)
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=no_twins, parse_int=whole_number)
 BLANK = re.compile(r"[ \t\n\r]*")
 
 
@@ -147,8 +154,10 @@ def read(text):
     need(kind == FORMAT, "file", "it is not a choral release")
     version = document.get("version")
     need(type(version) is int, "file", "it does not say its version")
-    need(version <= VERSION, "file", f"it has version {version}, newer than {VERSION}, which this verifier knows")
-    need(version == VERSION, "file", f"version {version} never existed")
+    need(
+        version <= VERSION, "file", f"it has version {brief(version)}, newer than {VERSION}, which this verifier knows"
+    )
+    need(version == VERSION, "file", f"version {brief(version)} never existed")
     try:
         digest = digest_of(document)
     except (ValueError, RecursionError) as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from choral.verifier.claims import need
+from choral.verifier.claims import ClaimFailed, need
 from choral.verifier.core import Table
+from choral.verifier.names import shown_name
+from choral.verifier.steps import spend
 from choral.verifier.values import symbol
 
 
@@ -17,15 +19,17 @@ def exchangeable(law, used, target, groups, names, to_target):
     read = values_of(law, used)
     content = {read(state): row for state, row in to_target.items()}
     first = used.index(names[0])
+    spend(len(content) * len(names) * (5 + len(used)), "columns that are exchangeable")
     for name in names[1:]:
         swap = {names[0]: name, name: names[0]}
         kept = {frozenset(swap.get(c, c) for c in group) for group in family} == family
-        need(kept, claim, f"{names[0]} and {name} are not protected alike")
+        need(kept, claim, f"{shown_name(names[0])} and {shown_name(name)} are not protected alike")
         second = used.index(name)
         for state, row in content.items():
             other = list(state)
             other[first], other[second] = state[second], state[first]
-            need(content.get(tuple(other)) == row, claim, f"{names[0]} and {name} are not exchangeable")
+            if content.get(tuple(other)) != row:
+                raise ClaimFailed(claim, f"{shown_name(names[0])} and {shown_name(name)} are not exchangeable")
 
 
 def values_of(law, used):

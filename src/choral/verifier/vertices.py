@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
-from math import lcm
 
-from choral.verifier.claims import need
 from choral.verifier.information import BITS
 from choral.verifier.intervals import DOWN, interval, minus_x_log_x
-
-MOST_BASES = 2_000_000  # more vertices than this are not enumerated again
+from choral.verifier.numbers import common_denominator, size_of
+from choral.verifier.steps import hold, product, spend
 
 
 def extreme_points(columns, weights):
@@ -21,8 +19,12 @@ def extreme_points(columns, weights):
     same as moving the right side by powers of an infinitesimal: the moved polytope is simple and its graph is
     connected, so walking from neighbour to neighbour visits all its vertices, and their limits are all those of ours.
     """
+    what = "extreme points"
     size, total = len(columns), sum(weights)
-    scale = lcm(*(x.denominator for column in columns for x in column))
+    scale = common_denominator([x for column in columns for x in column], what)
+    digits = scale.bit_length() + total.bit_length()
+    spend(size * len(columns[0]) * product(digits, digits), what)
+    hold(size * len(columns[0]) * (1 + digits // 64), what)
     rows = []
     for i in range(len(columns[0])):
         line = [int(column[i] * scale) for column in columns]
@@ -30,6 +32,7 @@ def extreme_points(columns, weights):
     # Gauss-Jordan elimination finds a first basis and drops rows that depend on others.
     basis, det, kept = [], 1, []
     for row in rows:
+        spend(2 * (size + 1) * (1 + len(kept)) * product(det.bit_length(), digits), what)
         kept.append(reduce_row(row, kept, basis, det))
         j = next((j for j in range(1, size + 1) if kept[-1][j]), None)
         if j is None:
@@ -42,6 +45,7 @@ def extreme_points(columns, weights):
     for j in range(1, size + 1):
         if j in basis:
             continue
+        spend(len(kept) * (20 + 4 * product(det.bit_length() + digits, det.bit_length() + digits)), what)
         limits = [(x[basis[i]] * det / -row[j], i) for i, row in enumerate(kept) if row[j] < 0]
         step = min([x[j], *(limit for limit, _ in limits)])
         for i, row in enumerate(kept):
@@ -50,6 +54,7 @@ def extreme_points(columns, weights):
         if x[j]:
             i = next(i for limit, i in limits if limit == step)
             basis[i] = j
+            spend((size + 1) * len(kept) * product(det.bit_length(), det.bit_length()), what)
             kept, det = pivot(kept, i, j, det)
     if len(basis) == 2:
         yield from pairs_on_a_line(columns, weights)
@@ -59,6 +64,10 @@ def extreme_points(columns, weights):
     seen, waiting = {frozenset(start)}, [(kept, start, det)]
     while waiting:
         kept, basis, det = waiting.pop()
+        words = 1 + det.bit_length() // 64
+        each = product(det.bit_length() + digits, det.bit_length())
+        spend(size * len(kept) * 3 * each, what)
+        hold(-size * len(kept) * words if len(seen) > 1 else 0, what)
         yield {j - 1: Fraction(row[0], det * total) for row, j in zip(kept, basis) if row[0]}
         for j in range(1, size + 1):
             if j in basis:
@@ -66,9 +75,11 @@ def extreme_points(columns, weights):
             i = leaving_row(kept, j, home)
             moved = (*basis[:i], j, *basis[i + 1 :])
             if frozenset(moved) not in seen:
-                need(len(seen) < MOST_BASES, "upper bound", "there are too many extreme points to enumerate again")
                 seen.add(frozenset(moved))
-                waiting.append((*pivot(kept, i, j, det)[:1], moved, kept[i][j]))
+                determinant_there = kept[i][j]
+                spend(size * len(kept) * 2 * each, what)
+                hold(4 * len(kept) + size * len(kept) * (1 + determinant_there.bit_length() // 64), what)
+                waiting.append((pivot(kept, i, j, det)[0], moved, determinant_there))
 
 
 def pairs_on_a_line(columns, weights):
@@ -81,6 +92,7 @@ def pairs_on_a_line(columns, weights):
     x = [column[varying] for column in columns]
     mean = Fraction(sum(p * w for p, w in zip(x, weights)), sum(weights))
     for a, left in enumerate(x):
+        spend(size_of(mean) * len(x) // 8 + 20 * len(x), "extreme points")
         if left == mean:
             yield {a: Fraction(1)}
         for b, right in enumerate(x):

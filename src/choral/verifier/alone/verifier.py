@@ -1,7 +1,9 @@
 """Check a choral release without trusting choral.
 
-    python verifier.py release.choral            what is claimed, then whether it holds; exit status 0 only if it does
-    python verifier.py release.choral --json     the same for programs
+    python verifier.py release.choral                   what is claimed, then whether it holds; exit status 0 only if it does
+    python verifier.py release.choral --privacy         privacy alone: not how much is told, nor that it is the most
+    python verifier.py release.choral --json            the same for programs
+    python verifier.py release.choral --budget STEPS    take longer than the default allows; a step is about 0.1 microseconds
 
 This file needs Python 3.11 or newer and its standard library, nothing else: not numpy, not choral. It shares no
 code and no constant with the solvers. It reads the law and the channel as integers and recomputes every claim:
@@ -15,8 +17,11 @@ code and no constant with the solvers. It reads the law and the channel as integ
 5. the information I(W;Y), in interval arithmetic, is what is stated;
 6. the upper bound, recomputed from what proves it, is what is stated.
 
-The first claim that fails is named. Note what is *not* claimed: a group that is not listed is not protected, so read
-the list; and the law is the one in the file, so compare it with the one you care about.
+The first claim that fails is named, and the exit status is 1. Work is priced before it begins: a file that would take more
+than the budget of steps fails the claim "budget", which says nothing about its other claims.
+
+Note what is *not* claimed: a group that is not listed is not protected, so read the list; and the law is the one in the
+file, so compare it with the one you care about. Names that are not ASCII are printed with their code points.
 
 The format is described in docs/release-format.md.
 """
@@ -25,17 +30,21 @@ The format is described in docs/release-format.md.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import re
 import sys
+import unicodedata
 from array import array
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from contextvars import ContextVar
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
-from math import gcd, lcm
+from itertools import combinations
+from math import comb, gcd, lcm
 
 # ---- claims ----------------------------------------------------------------------------------------------------------
-# A claim that does not hold, and the integers that claims are written in.
+# A claim that does not hold.
 
 
 class ClaimFailed(Exception):
@@ -53,27 +62,137 @@ def need(condition, claim, reason):
         raise ClaimFailed(claim, reason)
 
 
+def brief(value):
+    """The beginning of a value, in ASCII."""
+    if isinstance(value, (str, list, tuple)):
+        value = value[:60]
+    elif isinstance(value, dict):
+        value = dict(list(value.items())[:9])
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+# ---- steps -----------------------------------------------------------------------------------------------------------
+# The budget of steps: work is priced from its sizes before it begins, so that no small file keeps the verifier busy.
+#
+# A step is about a tenth of a microsecond of plain Python. What a file says never raises the budget; its length does, because
+# whoever sends a long file must expect a long check. Numbers that are held at once are limited by the same budget.
+
+
+STEPS = 10**9  # a few minutes of work, for a file of any length
+STEPS_PER_CHARACTER = 300  # as much again for three million characters
+STEPS_PER_NUMBER_HELD = 100  # so that the numbers held at once take a few gigabytes at most
+DEAR = 1 << 14  # products of numbers whose lengths, in bits, multiply to this cost one step more than small ones
+
+
+class Meter:
+    """Steps that are spent, and numbers that are held, against a budget."""
+
+    def __init__(self, budget):
+        self.budget, self.spent, self.held = budget, 0, 0
+
+    def spend(self, steps, what):
+        """Take steps from the budget, before the work that they stand for."""
+        self.spent += steps
+        if self.spent > self.budget:
+            raise over_budget(what, self.spent, self.budget)
+
+    def hold(self, numbers, what):
+        """Note that so many more numbers are held; a negative count lets them go."""
+        self.held += numbers
+        if self.held * STEPS_PER_NUMBER_HELD > self.budget:
+            raise over_budget(what, self.held * STEPS_PER_NUMBER_HELD, self.budget)
+
+
+def over_budget(what, needed, budget):
+    """The failure of a check that would take too long: it says what would take how much."""
+    size = f"{needed:,}" if needed < 10**18 else f"more than 10^{int(needed.bit_length() * 0.30103) - 1}"
+    reason = (
+        f"to check {what} takes at least {size} steps, and the budget is {budget:,}: nothing was found false so far"
+    )
+    return ClaimFailed("budget", f"{reason}; raise it with --budget if you expect so large a file")
+
+
+METER = ContextVar("meter", default=None)
+
+
+def spend(steps, what):
+    """Take steps from the budget of the check that is under way, if it has one."""
+    meter = METER.get()
+    if meter is not None:
+        meter.spend(steps, what)
+
+
+def hold(numbers, what):
+    """Count numbers as held by the check that is under way, if it has a budget."""
+    meter = METER.get()
+    if meter is not None:
+        meter.hold(numbers, what)
+
+
+def product(first, second):
+    """Steps to multiply, divide or reduce two integers of so many bits."""
+    return 1 + first * second // DEAR
+
+
+def default_budget(length):
+    """The budget for a file of so many characters."""
+    return STEPS + STEPS_PER_CHARACTER * length
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+# The numbers that claims are written in, and sums of them that are paid for.
+
+
 def whole(text, claim):
     """A non-negative integer written in lower-case hexadecimal."""
     if not isinstance(text, str) or not text or text.strip("0123456789abcdef"):
-        raise ClaimFailed(claim, f"{str(text)[:40]!r} is not a hexadecimal integer")
+        raise ClaimFailed(claim, f"{brief(text)} is not a hexadecimal integer")
     return int(text, 16)
 
 
 def rational(text, claim):
     """A signed fraction of hexadecimal integers, such as -1f/20."""
-    need(isinstance(text, str), claim, f"{text!r} is not a fraction")
-    head, _, tail = text.removeprefix("-").partition("/")
-    bottom = whole(tail, claim) if tail else 1
-    need(bottom > 0, claim, f"the fraction {text[:40]!r} has no denominator")
-    return Fraction(whole(head, claim) * (-1 if text.startswith("-") else 1), bottom)
+    if not isinstance(text, str):
+        raise ClaimFailed(claim, f"{brief(text)} is not a fraction")
+    head, slash, tail = text.removeprefix("-").partition("/")
+    bottom = whole(tail, claim) if slash else 1
+    if bottom == 0:
+        raise ClaimFailed(claim, f"the fraction {brief(text)} has no denominator")
+    top = whole(head, claim) * (-1 if text.startswith("-") else 1)
+    spend(product(top.bit_length(), bottom.bit_length()), "fractions of large integers")
+    return Fraction(top, bottom)
 
 
 def decimal(text, claim):
     """A non-negative decimal number."""
     plain = isinstance(text, str) and len(text) < 40 and text.replace(".", "", 1).isdecimal() and text.isascii()
-    need(plain, claim, f"{text!r} is not a decimal number")
+    need(plain, claim, f"{brief(text)} is not a decimal number")
     return Decimal(text)
+
+
+def size_of(number):
+    """The bits of a fraction."""
+    return number.numerator.bit_length() + number.denominator.bit_length()
+
+
+def added_up(numbers, what):
+    """The sum of fractions."""
+    total = Fraction(0)
+    for x in numbers:
+        bottom = total.denominator.bit_length()
+        spend(10 + 2 * product(bottom, bottom + x.denominator.bit_length() + x.numerator.bit_length()), what)
+        total += x
+    return total
+
+
+def common_denominator(numbers, what):
+    """The least common multiple of the denominators of fractions."""
+    common = 1
+    for x in numbers:
+        spend(1 + 2 * product(common.bit_length(), x.denominator.bit_length()), what)
+        common = lcm(common, x.denominator)
+    return common
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -87,6 +206,7 @@ LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a
 LONG = (
     50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
 )
+LONGEST_INTEGER = 1000  # digits; weights are written in hexadecimal, as text
 BLOCK = 1000  # items of a list that are written at once
 
 
@@ -150,7 +270,13 @@ def no_twins(pairs):
     return dict(pairs)
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=no_twins)
+def whole_number(text):
+    """An integer of JSON, if it is not absurdly long: to read one takes the square of its length."""
+    need(len(text) <= LONGEST_INTEGER, "file", f"it holds an integer of {len(text)} digits")
+    return int(text)
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=no_twins, parse_int=whole_number)
 BLANK = re.compile(r"[ \t\n\r]*")
 
 
@@ -218,8 +344,10 @@ def read(text):
     need(kind == FORMAT, "file", "it is not a choral release")
     version = document.get("version")
     need(type(version) is int, "file", "it does not say its version")
-    need(version <= VERSION, "file", f"it has version {version}, newer than {VERSION}, which this verifier knows")
-    need(version == VERSION, "file", f"version {version} never existed")
+    need(
+        version <= VERSION, "file", f"it has version {brief(version)}, newer than {VERSION}, which this verifier knows"
+    )
+    need(version == VERSION, "file", f"version {brief(version)} never existed")
     try:
         digest = digest_of(document)
     except (ValueError, RecursionError) as error:
@@ -229,29 +357,193 @@ def read(text):
     return document
 
 
+# ---- names -----------------------------------------------------------------------------------------------------------
+# Names for people to read: which print as what they are, and which two look alike.
+#
+# Nothing is promised beyond the tables below and the Unicode tables of Python: what shows nothing is refused, so are two
+# names of one file that differ by characters listed as alike; every name outside ASCII is shown with its code points.
+
+
+MARKS = ",|+"  # what separates names in a list of groups
+SHOWS_NOTHING = (  # default-ignorable characters, fillers and blanks that Python calls printable, as ranges
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2800, 0x2800),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xFFFC, 0xFFFC),
+    (0x13441, 0x13446),
+    (0x16FE4, 0x16FE4),
+    (0x1D159, 0x1D159),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+)
+JOINERS = "\u200c\u200d"  # they shape letters in Arabic and Indic scripts, and show nothing elsewhere
+ARABIC = ((0x0600, 0x06FF), (0x0750, 0x077F), (0x0870, 0x08FF))
+VIRAMA = 9  # the combining class of the signs that join consonants in Indic scripts
+ALIKE_BY_LETTER = {  # Cyrillic, Greek, Armenian, Cherokee and further Latin that look like ASCII in most typefaces
+    "a": "аαɑᴀ", "c": "сϲᴄ", "d": "ԁ", "e": "е", "g": "ɡց", "h": "һհ", "i": "іιıɩᎥ", "j": "јϳȷ", "k": "кκ", "l": "ӏ",
+    "m": "м", "n": "пηո", "o": "оοօᴏσ", "p": "рρ", "q": "ԛզ", "r": "г", "s": "ѕ", "u": "υսʋ", "v": "νᴠ",
+    "w": "ԝωᴡ", "x": "хχ", "y": "уγʏ", "z": "ᴢ",
+    "A": "АΑᎪ", "B": "ВвΒ", "C": "СϹᏟ", "E": "ЕΕᎬ", "G": "ԌᏀ", "H": "НнΗᎻ", "I": "ІΙ", "J": "ЈᎫ", "K": "КΚᏦ",
+    "L": "ԼᏞʟ", "M": "МΜᎷ", "N": "Ν", "O": "ОΟՕⵔ", "P": "РΡᏢ", "Q": "Ԛ", "S": "ЅᏚՏ", "T": "ТтΤτᎢ", "U": "Ս", "V": "Ꮩ",
+    "W": "ԜᏔ", "X": "ХΧ", "Y": "УҮΥ", "Z": "ΖᏃ", "3": "ЗӠ", "-": "‐‑‒–—―−⁃˗", "'": "‘’ʹʻʼʽ′ˈꞌ",
+    "/": "⁄∕", ":": "∶ː꞉", ".": "․", "·": "‧∙⋅", "!": "ǃ",
+}  # fmt: skip
+ALIKE = {ord(other): letter for letter, others in ALIKE_BY_LETTER.items() for other in others}
+
+
+def inside(character, ranges):
+    """Whether a character is in one of these ranges of code points."""
+    return any(low <= ord(character) <= high for low, high in ranges)
+
+
+def why_unreadable(name):
+    """Why a name does not print as what it is, or nothing if it does."""
+    if not name:
+        return "it is empty"
+    if set(name) & set(MARKS):
+        return f"it contains one of {' '.join(MARKS)}, which separate names"
+    if name != name.strip():
+        return "it begins or ends with a blank"
+    if unicodedata.normalize("NFC", name) != name:
+        return "it is not in the composed form of Unicode (NFC)"
+    if unicodedata.category(name[0]).startswith("M"):
+        return "it begins with a mark that joins the character before it"
+    for i, character in enumerate(name):
+        if character in JOINERS:
+            around = name[i - 1 : i], name[i + 1 : i + 2]
+            shapes = all(around) and (
+                unicodedata.combining(around[0]) == VIRAMA
+                or (character == JOINERS[0] and all(inside(other, ARABIC) for other in around))
+            )
+        else:
+            shapes = character.isprintable() and not inside(character, SHOWS_NOTHING)
+        if not shapes:
+            return f"it contains U+{ord(character):04X}, which shows nothing there"
+    return ""
+
+
+def looks(name):
+    """A name as it looks: names that are equal so are not told apart by a reader."""
+    plain = unicodedata.normalize("NFKC", name.translate(ALIKE)).translate(ALIKE)
+    plain = "".join(character for character in plain if character not in JOINERS)
+    for letter in "ij":
+        plain = plain.replace(letter + "\u0307", letter)  # a second dot falls on the first
+    return " ".join(unicodedata.normalize("NFC", plain).split())
+
+
+def look_alikes(names):
+    """The first two of these names that look alike, or nothing."""
+    seen = {}
+    for name in names:
+        other = seen.setdefault(looks(name), name)
+        if other != name:
+            return other, name
+    return ()
+
+
+def shown_name(name):
+    """A name for people to read; beside one that is not ASCII, what it is made of."""
+    return name if name.isascii() else f"{name} [{ascii(name)[1:-1]}]"
+
+
+def shown_group(names):
+    """A group of columns for people to read."""
+    return "+".join(map(shown_name, names))
+
+
 # ---- values ----------------------------------------------------------------------------------------------------------
-# The values of a column: what may stand in an alphabet, and when two are the same.
+# The values of a column: what may stand in an alphabet, how it is spelt, and when two are the same.
 
 
-def symbol(value):
-    """A value of an alphabet as something that is equal exactly when the values are."""
+MOST_DIGITS = 1000  # of a number that is a value of a column
+MOST_NESTED = 20  # tuples within tuples
+
+
+def symbol(value, depth=0):
+    """A value of an alphabet as something hashable that is equal exactly when Python finds the values equal.
+
+    So 1, 1.0, true, {"fraction": "1"} and {"decimal": "1.00"} are one value, and so are two times of day in different zones
+    that are the same instant. Of a tagged value only the spelling that Python writes is read; any other is refused.
+    Texts are compared character by character: two that look alike are two values.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (bool, int, float)):
         return Fraction(value)
     if isinstance(value, dict) and len(value) == 1:
         [(kind, content)] = value.items()
-        if kind == "fraction" and isinstance(content, str):
-            top, _, bottom = content.removeprefix("-").partition("/")
-            good = top.isascii() and top.isdecimal() and (not bottom or (bottom.isascii() and bottom.isdecimal()))
-            good = good and len(content) < 4000 and (not bottom or bottom.strip("0"))
-            need(good, "law", f"{content[:40]!r} is no fraction")
-            return Fraction(content)
-        if kind in ("float", "date", "datetime", "decimal") and isinstance(content, str):
-            return kind, content
+        if kind in TAGGED and isinstance(content, str):
+            found = TAGGED[kind](content) if len(content) <= MOST_DIGITS and content.isascii() else None
+            need(found is not None, "law", f"{brief(content)} is not how a {kind} is written")
+            return found
         if kind == "tuple" and isinstance(content, list):
-            return "tuple", tuple(symbol(v) for v in content)
-    raise ClaimFailed("law", f"an alphabet holds {ascii(value)[:60]}, which is no value of the format")
+            need(depth < MOST_NESTED, "law", "a value is nested too deep")
+            return "tuple", tuple(symbol(v, depth + 1) for v in content)
+    raise ClaimFailed("law", f"an alphabet holds {brief(value)}, which is no value of the format")
+
+
+def fraction_symbol(text):
+    """The fraction, if it is in lowest terms and written plainly."""
+    top, slash, bottom = text.removeprefix("-").partition("/")
+    if not top.isdecimal() or (slash and not bottom.isdecimal()) or (slash and not int(bottom)):
+        return None
+    number = Fraction(text)
+    return number if str(number) == text else None
+
+
+def float_symbol(text):
+    """Infinity, which JSON cannot write."""
+    return ("float", text) if text in ("inf", "-inf") else None
+
+
+def decimal_symbol(text):
+    """The number, whatever its trailing zeros; an infinity is that of floats."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    if str(number) != text or number.is_nan():
+        return None
+    if number.is_infinite():
+        return "float", "inf" if number > 0 else "-inf"
+    return Fraction(number) if abs(number.adjusted()) <= MOST_DIGITS else None
+
+
+def date_symbol(text):
+    """The day."""
+    try:
+        day = datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
+    return ("date", text) if day.isoformat() == text else None
+
+
+def datetime_symbol(text):
+    """The time on a clock, or where its zone is given, the instant."""
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if time.isoformat() != text:
+        return None
+    offset = time.utcoffset()
+    if offset is None:
+        return "datetime", text
+    return "instant", time.replace(tzinfo=None) - datetime.datetime.min - offset
+
+
+TAGGED = {
+    "fraction": fraction_symbol,
+    "float": float_symbol,
+    "decimal": decimal_symbol,
+    "date": date_symbol,
+    "datetime": datetime_symbol,
+}
 
 
 def alphabet_of(values, size):
@@ -266,20 +558,24 @@ def alphabet_of(values, size):
 # Nothing here needs a logarithm or a proof: whoever cares for privacy alone need read no further than this.
 
 
+MOST_LETTERS = 2000  # of a budget
+
+
 def columns_of(document, key, known, claim):
     """A list of distinct known column names."""
     names = document.get(key) if isinstance(document, dict) else document
     need(isinstance(names, list) and names, claim, "it names no column")
+    known = set(known)
     for name in names:
-        need(isinstance(name, str) and name in known, claim, f"{name!r} is no column of the law")
-    need(len(set(names)) == len(names), claim, f"it names a column twice: {names}")
+        need(isinstance(name, str) and name in known, claim, f"{brief(name)} is no column of the law")
+    need(len(set(names)) == len(names), claim, f"it names a column twice: {brief(names)}")
     return names
 
 
 class Table:
     """A law given cell by cell: integer weights over index tuples of named columns."""
 
-    def __init__(self, law, protect):
+    def __init__(self, law, protect=(), listed=0):
         self.columns = law.get("columns")
         need(
             isinstance(self.columns, list) and all(isinstance(c, str) for c in self.columns) and self.columns,
@@ -296,21 +592,25 @@ class Table:
             "it does not list one alphabet per column",
         )
         for name, alphabet in zip(self.columns, self.alphabets):
-            readable = name and name.isprintable() and not set(name) & set(",|+")
-            need(readable, "law", f"{name!a} cannot be a column: it could be misread in the list of groups")
+            reason = why_unreadable(name)
+            need(not reason, "law", f"{brief(name)} cannot be a column, it could be misread: {reason}")
             different = {symbol(value) for value in alphabet}
-            need(len(different) == len(alphabet), "law", f"the alphabet of {name} lists a value twice")
+            need(len(different) == len(alphabet), "law", f"the alphabet of {shown_name(name)} lists a value twice")
+        alike = look_alikes(self.columns)
+        need(not alike, "law", f"the columns {' and '.join(map(ascii, alike))} look alike")
         self.cells = {}
         listed = law.get("cells")
         need(is_list(listed) and len(listed), "law", "it has no cells")
         for entry in listed:
-            need(isinstance(entry, list) and len(entry) == len(self.columns) + 1, "law", f"bad cell {entry!r}")
+            if not isinstance(entry, list) or len(entry) != len(self.columns) + 1:
+                raise ClaimFailed("law", f"bad cell {brief(entry)}")
             *index, text = entry
             for i, alphabet in zip(index, self.alphabets):
-                need(type(i) is int and 0 <= i < len(alphabet), "law", f"the cell {index} is outside the alphabets")
+                if type(i) is not int or not 0 <= i < len(alphabet):
+                    raise ClaimFailed("law", f"the cell {brief(index)} is outside the alphabets")
             weight = whole(text, "law")
-            need(weight > 0, "law", f"the cell {index} has no weight")
-            need(tuple(index) not in self.cells, "law", f"the cell {index} is listed twice")
+            if weight == 0 or tuple(index) in self.cells:
+                raise ClaimFailed("law", f"the cell {brief(index)} {'is listed twice' if weight else 'has no weight'}")
             self.cells[tuple(index)] = weight
         self.total = sum(self.cells.values())
         self.known = {}
@@ -319,6 +619,7 @@ class Table:
         """Integer weights of the marginal of these columns."""
         if tuple(names) in self.known:
             return self.known[tuple(names)]
+        spend(len(self.cells) * (3 + len(names)) + len(self.columns) * len(names), "the marginals of the law")
         where = [self.columns.index(name) for name in names]
         sums = {}
         for cell, weight in self.cells.items():
@@ -336,6 +637,7 @@ class Table:
         if self.screens(used, names):
             return Contained(prior, [used.index(name) for name in names])
         joint = self.weights([*used, *names])
+        spend(2 * len(joint), "the marginals of the law")
         split = {}
         for cell, weight in joint.items():
             split.setdefault(cell[: len(used)], {})[cell[len(used) :]] = weight
@@ -349,8 +651,8 @@ class Table:
         """Lines that say what the law is."""
         lines = [f"{len(self.cells)} cells over {len(self.columns)} columns, weights summing to {short(self.total)}"]
         for name, alphabet in zip(self.columns, self.alphabets):
-            values = ", ".join(ascii(value) for value in alphabet[:8])
-            lines.append(f"{name}: {len(alphabet)} values ({values}{', …' if len(alphabet) > 8 else ''})")
+            values = ", ".join(brief(value) for value in alphabet[:8])
+            lines.append(f"{shown_name(name)}: {len(alphabet)} values ({values}{', …' if len(alphabet) > 8 else ''})")
         found = hashlib.sha256()
         for number, cell in enumerate(sorted(self.cells)):
             item = repr((cell, f"{self.cells[cell]:x}"))
@@ -406,28 +708,30 @@ class Channel:
         known, listed = {}, 0
         for state, row in zip(states, rows):
             key = tuple(state) if isinstance(state, list) and all(type(i) is int for i in state) else None
-            need(key in prior, "channel", f"the state {state} has no probability under the law")
-            need(self.rows[key] is None, "channel", f"the state {state} is listed twice")
-            need(isinstance(row, list) and len(row) > 1, "channel", f"the state {state} has no weights")
+            if key not in prior:
+                raise ClaimFailed("channel", f"the state {brief(state)} has no probability under the law")
+            if self.rows[key] is not None:
+                raise ClaimFailed("channel", f"the state {brief(state)} is listed twice")
+            if not isinstance(row, list) or len(row) < 2:
+                raise ClaimFailed("channel", f"the state {brief(state)} has no weights")
             denominator, last, codes, numerators = whole(row[0], "channel"), -1, [], []
-            need(denominator > 0, "channel", f"the denominator of state {state} is zero")
+            if denominator == 0:
+                raise ClaimFailed("channel", f"the denominator of state {brief(state)} is zero")
             for entry in row[1:]:
                 if not isinstance(entry, list) or len(entry) != 2:
-                    raise ClaimFailed("channel", f"bad entry {entry!r} at state {state}")
+                    raise ClaimFailed("channel", f"bad entry {brief(entry)} at state {brief(state)}")
                 y, text = entry
                 if type(y) is not int or not last < y < self.codes:
-                    raise ClaimFailed("channel", f"codes out of order at state {state}")
+                    raise ClaimFailed("channel", f"codes out of order at state {brief(state)}")
                 weight = whole(text, "channel")
                 if weight == 0:
-                    raise ClaimFailed("channel", f"a weight of zero is listed at state {state}")
+                    raise ClaimFailed("channel", f"a weight of zero is listed at state {brief(state)}")
                 codes.append(y)
                 numerators.append(weight)
                 last = y
             if sum(numerators) != denominator:
-                reason = (
-                    f"the weights of state {state} do not sum to its denominator, so its codes do not sum to its prior"
-                )
-                raise ClaimFailed("prior", reason)
+                short_of = "do not sum to its denominator, so its codes do not sum to its prior"
+                raise ClaimFailed("prior", f"the weights of state {brief(state)} {short_of}")
             codes = tuple(codes)
             self.rows[key] = (
                 known.setdefault(denominator, denominator),
@@ -435,13 +739,14 @@ class Channel:
                 array("Q", numerators) if denominator < 1 << 64 else tuple(numerators),
             )
             listed += len(codes)
-        need(self.codes <= listed, "channel", f"it claims {self.codes} codes, more than it lists entries")
+        need(self.codes <= listed, "channel", f"it claims {short(self.codes)} codes, more than it lists entries")
         missing = next((key for key, row in self.rows.items() if row is None), None)
-        need(missing is None, "channel", f"the state {list(missing or ())} is missing")
+        need(missing is None, "channel", f"the state {brief(list(missing or ()))} is missing")
         self.weigh()
         for y, total in enumerate(self.mass):
             need(total > 0, "channel", f"code {y} is never used")
-        need(sum(self.mass) == sum(prior.values()), "prior", "the codes do not sum to the prior")
+        total = added_up(self.mass, "the masses of all codes")
+        need(total == sum(prior.values()), "prior", "the codes do not sum to the prior")
 
     def weigh(self):
         """The mass of every code, in units of the law."""
@@ -468,21 +773,29 @@ class Channel:
             shared = gcd(weight, denominator)
             top, bottom = weight // shared, denominator // shared
             masses = [(y, n * top) for y, n in zip(codes, numerators)]
-            for group, parts in zip(groups, sums):
-                for z, (p, q) in group[state].items():
+            shares = [group[state] for group in groups]
+            each = product(top.bit_length() + 64, bottom.bit_length() + 64)
+            spend(sum(map(len, shares)) * (2 + len(codes) * each), "the joint law of codes and protected values")
+            for values, parts in zip(shares, sums):
+                for z, (p, q) in values.items():
                     by_bottom = parts.setdefault(z, {}).setdefault(bottom * q, {})
+                    before = len(by_bottom)
                     for y, mass in masses:
                         by_bottom[y] = by_bottom.get(y, 0) + (mass if p == 1 else mass * p)
-        results = []
-        for group in sums:
-            result = {}
-            for z, parts in group.items():
-                total = result.setdefault(z, {})
-                for bottom, row in parts.items():
-                    for y, numerator in row.items():
-                        total[y] = total.get(y, 0) + Fraction(numerator, bottom)
-            results.append(result)
-        return results
+                    if len(by_bottom) > before:
+                        hold(len(by_bottom) - before, "the joint law of codes and protected values")
+        return [{z: self.added(parts) for z, parts in group.items()} for group in sums]
+
+    def added(self, parts):
+        """Sums of integers over several denominators, {denominator: {y: integer}}, as one fraction for every code."""
+        total, common = {}, 1
+        for bottom, row in parts.items():
+            common = lcm(common, bottom)
+            each = product(common.bit_length(), common.bit_length() + bottom.bit_length())
+            spend(10 + len(row) * (10 + 2 * each), "sums of fractions over many denominators")
+            for y, numerator in row.items():
+                total[y] = total.get(y, 0) + Fraction(numerator, bottom)
+        return total
 
 
 class Nothing:
@@ -508,11 +821,12 @@ class Shares:
 
 def independence(law, group, channel, found):
     """Privacy of one group: p(z, y) = p(z) p(y) for every z and y, as an equation between integers."""
+    spend_on_equations(law, group, channel)
     for z, weight in law.weights(group).items():
         for y, mass in enumerate(channel.mass):
             if found[z].get(y, 0) * law.total != weight * mass:
                 raise ClaimFailed(
-                    f"privacy of {'+'.join(group)}",
+                    f"privacy of {shown_group(group)}",
                     f"the value {list(z)} has probability {float(Fraction(weight, law.total)):.12g} "
                     f"but {float(found[z].get(y, 0) / mass):.12g} given code {y}",
                 )
@@ -520,15 +834,23 @@ def independence(law, group, channel, found):
 
 def within_ratio(law, group, channel, found, most):
     """A ratio budget: p(z)/ρ ≤ p(z|y) ≤ ρ p(z) for every z and y, as inequalities between integers."""
+    spend_on_equations(law, group, channel)
     for z, weight in law.weights(group).items():
         for y, mass in enumerate(channel.mass):
             here, even = found[z].get(y, 0) * law.total, weight * mass
-            need(
-                here <= most * even and even <= most * here,
-                f"ratio of {'+'.join(group)}",
-                f"the value {list(z)} becomes {shown(Fraction(here) / even)} times as likely given code {y}; "
-                f"the budget is {shown(most)}",
-            )
+            if not (here <= most * even and even <= most * here):
+                raise ClaimFailed(
+                    f"ratio of {shown_group(group)}",
+                    f"the value {list(z)} becomes {shown(Fraction(here) / even)} times as likely given code {y}; "
+                    f"the budget is {shown(most)}",
+                )
+
+
+def spend_on_equations(law, group, channel):
+    """Pay for the equations between every value of a group and every code."""
+    longest = max(mass.denominator.bit_length() + mass.numerator.bit_length() for mass in channel.mass)
+    each = 20 + 2 * product(longest, law.total.bit_length())
+    spend(len(law.weights(group)) * len(channel.mass) * each, f"the equations for {shown_group(group)}")
 
 
 def budgets_of(document, groups):
@@ -543,10 +865,11 @@ def budgets_of(document, groups):
             budgets.append(None)
             continue
         good = isinstance(budget, dict) and len(budget) == 1 and set(budget) <= {"leakage", "ratio"}
-        need(good, claim, f"{ascii(budget)[:60]} is no budget")
+        need(good, claim, f"{brief(budget)} is no budget")
         [(kind, text)] = budget.items()
+        need(isinstance(text, str) and len(text) <= MOST_LETTERS, claim, f"{brief(text)} is no amount")
         amount = rational(text, claim)
-        need(amount > 0 if kind == "leakage" else amount > 1, claim, f"{kind} {ascii(text)[:60]} is no budget")
+        need(amount > 0 if kind == "leakage" else amount > 1, claim, f"{kind} {brief(text)} is no budget")
         budgets.append((kind, amount))
     need(not document.get("also"), claim, "they are not defined together with further laws")
     return budgets
@@ -562,8 +885,8 @@ def shown(number):
 # Laws that are recomputed from a model: samples that are alike given W, and sensors seen through a score.
 
 
-MOST_STATES = 250_000  # types or scores of a law that is recomputed
-MOST_SAMPLES = 100_000
+MOST_SCORE = 1 << 62
+WORD = 64  # bits of an integer that cost one step where they are copied
 
 
 def fractions(listed, claim):
@@ -571,7 +894,7 @@ def fractions(listed, claim):
     need(isinstance(listed, list) and listed, claim, "a list of probabilities is missing")
     numbers = [rational(text, claim) for text in listed]
     need(all(x >= 0 for x in numbers), claim, "a probability is negative")
-    need(sum(numbers) == 1, claim, "probabilities do not sum to one")
+    need(added_up(numbers, "probabilities of the law") == 1, claim, "probabilities do not sum to one")
     return numbers
 
 
@@ -586,7 +909,8 @@ def matrix_of(rows, height, claim):
 class Compact:
     """A law that is recomputed from its model: what the channel looks at is a state, with W and each group beside it.
 
-    `joint[name]` maps every state to the integer weights of the values of W or of a group, all over one total.
+    `joint[name]` maps every state to the integer weights of the values of W or of a group, all over one total. `listed` is
+    the number of states that the channel lists: a law with more is not recomputed.
     """
 
     looks_at = ""
@@ -594,9 +918,11 @@ class Compact:
     def settle(self, groups):
         """Check that the groups are of this law, and that every joint law has the same states and weights."""
         self.columns = [self.looks_at, *self.joint]
+        self.size = 3 * sum(len(row) for rows in self.joint.values() for row in rows.values())
         self.total = sum(w for row in self.joint["W"].values() for w in row.values())
         for group in groups:
-            need(len(group) == 1 and group[0] in self.joint, "protected groups", f"{group} is not of this law")
+            good = len(group) == 1 and group[0] in self.joint
+            need(good, "protected groups", f"{brief(group)} is not of this law")
             for state, row in self.joint[group[0]].items():
                 need(sum(row.values()) == sum(self.joint["W"][state].values()), "law", "its parts do not fit together")
 
@@ -604,7 +930,8 @@ class Compact:
         """Integer weights of what the channel looks at, of W, or of a group."""
         if list(names) == [self.looks_at]:
             return {state: sum(row.values()) for state, row in self.joint["W"].items()}
-        need(len(names) == 1 and names[0] in self.joint, "law", f"{names} is not a variable of this law")
+        need(len(names) == 1 and names[0] in self.joint, "law", f"{brief(names)} is not a variable of this law")
+        spend(self.size, "the marginals of the law")
         sums = {}
         for row in self.joint[names[0]].values():
             for value, weight in row.items():
@@ -614,7 +941,7 @@ class Compact:
     def seen_from(self, used, names, prior):
         """For each state the joint weights with each value of W or of a group."""
         need(list(used) == [self.looks_at], "use", f"a channel on this law looks at the {self.looks_at}")
-        need(len(names) == 1 and names[0] in self.joint, "law", f"{names} is not a variable of this law")
+        need(len(names) == 1 and names[0] in self.joint, "law", f"{brief(names)} is not a variable of this law")
         return self.joint[names[0]]
 
     def screens(self, used, group):
@@ -633,28 +960,25 @@ class Exchangeable(Compact):
 
     looks_at = "type"
 
-    def __init__(self, law, protect):
+    def __init__(self, law, protect, listed):
         self.n = law.get("n")
-        need(type(self.n) is int and 2 <= self.n <= MOST_SAMPLES, "law", f"it needs 2 to {MOST_SAMPLES} samples")
+        need(type(self.n) is int and self.n >= 2, "law", "it needs at least two samples")
         prior = fractions(law.get("prior"), "law")
         channel = matrix_of(law.get("channel"), len(prior), "law")
         self.sizes = len(channel[0]), len(prior)
         self.fingerprint = fingerprint(law)
         alphabet_of(law.get("values"), len(channel[0]))
         alphabet_of(law.get("target values"), len(prior))
-        types = 1
-        for i in range(1, len(channel[0])):
-            types = types * (self.n + i) // i
-            need(types <= MOST_STATES, "law", f"it has more than {MOST_STATES} types, too many to recompute")
-        size = lcm(*(p.denominator for row in channel for p in row)).bit_length()
-        need(types * len(prior) * self.n * size <= 4 * 10**9, "law", "its weights are too large to recompute")
-        below = lcm(*(p.denominator for row in channel for p in row))
-        base = lcm(*(p.denominator for p in prior))
+        below = common_denominator([p for row in channel for p in row], "the law")
+        base = common_denominator(prior, "the law")
+        orders = sorted({order_of(group, self.n) for group in protect})
+        seen = max(sum(map(bool, row)) for p, row in zip(prior, channel) if p)
+        lists_enough(listed, choices(self.n, seen, "the types of the samples"))
+        self.pay(len(channel[0]), len(prior), below.bit_length(), base.bit_length(), orders)
         tops = [[int(p * below) for p in row] for row in channel]
         factorial = [1]
         for k in range(1, self.n + 1):
             factorial.append(factorial[-1] * k)
-        orders = sorted({order_of(group, self.n) for group in protect})
         ways = {k: factorial[self.n] // factorial[k] // factorial[self.n - k] for k in orders}
         scale = lcm(*ways.values())
         powers = [[power_table(t, self.n) for t in row] for row in tops]
@@ -680,11 +1004,25 @@ class Exchangeable(Compact):
                 for part in parts[k]:
                     chosen = mass // ways[k]
                     for c, j in zip(counts, part):
-                        chosen *= binomial(c, j)
+                        chosen *= comb(c, j)
                     if chosen:
                         cells[part] = chosen
                 self.joint[f"any {k}"][counts] = cells
         self.settle(protect)
+
+    def pay(self, values, targets, digits, base, orders):
+        """Pay for the types of n samples, with so many values, and for the parts of each order, before they are listed."""
+        what = f"{short(self.n)} samples of {values} values"
+        # A few bits of n!, powers and masses are the least that is needed; a law for which that is too much stops here.
+        spend(self.n * values * targets + self.n * self.n // DEAR, what)
+        bits = self.n * (digits + values.bit_length() + len(orders)) + base
+        words = 1 + bits // WORD
+        types = choices(self.n, values, what)
+        parts = [choices(k, values, what) for k in orders]
+        each = product(bits // 2, digits + WORD)
+        spend(self.n * (1 + targets * values) * words + types * targets * values * each, what)
+        spend(types * values * sum(n * (2 + k) * words for n, k in zip(parts, orders)), what)
+        hold(self.n * (1 + targets * values) * (1 + words // 2) + types * (targets + sum(parts)) * words, what)
 
     def describe(self):
         """Lines that say what the law is."""
@@ -704,19 +1042,20 @@ class Sensors(Compact):
 
     looks_at = "score"
 
-    def __init__(self, law, protect):
+    def __init__(self, law, protect, listed):
         prior = fractions(law.get("prior"), "law")
-        listed, scores = law.get("channels"), law.get("scores")
-        need(isinstance(listed, list) and len(listed) >= 2, "law", "it needs at least two sensors")
-        need(isinstance(scores, list) and len(scores) == len(listed), "law", "it needs scores for every sensor")
-        channels = [matrix_of(rows, len(prior), "law") for rows in listed]
+        sensors, scores = law.get("channels"), law.get("scores")
+        need(isinstance(sensors, list) and len(sensors) >= 2, "law", "it needs at least two sensors")
+        need(isinstance(scores, list) and len(scores) == len(sensors), "law", "it needs scores for every sensor")
+        channels = [matrix_of(rows, len(prior), "law") for rows in sensors]
         tops = []
         for table, row in zip(channels, scores):
-            good = isinstance(row, list) and len(row) == len(table[0]) and all(type(x) is int for x in row)
-            need(good, "law", "scores are whole numbers, one per reading")
-            below = lcm(*(p.denominator for line in table for p in line))
+            good = isinstance(row, list) and len(row) == len(table[0])
+            good = good and all(type(x) is int and abs(x) <= MOST_SCORE for x in row)
+            need(good, "law", f"scores are whole numbers up to {MOST_SCORE}, one per reading")
+            below = common_denominator([p for line in table for p in line], "the law")
             tops.append([[int(p * below) for p in line] for line in table])
-        base = lcm(*(p.denominator for p in prior))
+        base = common_denominator(prior, "the law")
         self.sizes = len(channels), len(prior)
         self.fingerprint = fingerprint(law)
         values = law.get("values")
@@ -728,13 +1067,16 @@ class Sensors(Compact):
             if not p:
                 continue
             singles = [score_law(row, table[w]) for row, table in zip(scores, tops)]
-            before = [{0: int(p * base)}]
+            law_of_score = {0: int(p * base)}
             for single in singles:
-                before.append(convolve(before[-1], single))
-            for t, weight in before[-1].items():
+                law_of_score = convolve(law_of_score, single)
+                lists_enough(listed, len(law_of_score))  # adding a score never makes the sums fewer
+            for t, weight in law_of_score.items():
                 self.joint["W"].setdefault((t,), {})[(w,)] = weight
             for i in range(len(channels)):
-                others = without(before[-1], singles[i])
+                others = without(law_of_score, singles[i])
+                spend(len(others) * len(tops[i][w]) * 5, "the scores of the law")
+                hold(len(others) * len(tops[i][w]), "the scores of the law")
                 for a, top in enumerate(tops[i][w]):
                     for t, weight in others.items() if top else ():
                         row = self.joint[f"X{i + 1}"].setdefault((t + scores[i][a],), {})
@@ -750,6 +1092,11 @@ class Sensors(Compact):
         ]
 
 
+def lists_enough(listed, states):
+    """Fail at once where a law has more states than the channel lists."""
+    need(states <= listed, "channel", f"it lists {listed} states, and the law has at least {short(states)}")
+
+
 def fingerprint(law):
     """Sixteen digits that change when any number of the law does."""
     need("cells" not in law, "law", "it lists cells, as only a table does")
@@ -760,22 +1107,22 @@ def order_of(group, n):
     """k for a group that says "any k" samples."""
     good = isinstance(group, list) and len(group) == 1 and isinstance(group[0], str) and group[0].startswith("any ")
     number = group[0].removeprefix("any ") if good else ""
-    need(
-        number.isdecimal() and number.isascii() and 1 <= int(number[:9]) <= n,
-        "protected groups",
-        f"{group} is not 'any k'",
-    )
+    good = number.isdecimal() and number.isascii() and len(number) <= 9 and number[0] != "0" and int(number) <= n
+    need(good, "protected groups", f"{brief(group)} is not 'any k'")
     return int(number)
 
 
 def compositions(n, parts):
-    """All ways to write n as an ordered sum of this many numbers."""
-    if parts == 1:
-        yield (n,)
-        return
-    for first in range(n + 1):
-        for rest in compositions(n - first, parts - 1):
-            yield (first, *rest)
+    """All ways to write n as an ordered sum of this many numbers, in increasing order: bars among n stars."""
+    for bars in combinations(range(n + parts - 1), parts - 1):
+        yield tuple(right - left - 1 for left, right in zip((-1, *bars), (*bars, n + parts - 1)))
+
+
+def choices(n, parts, what):
+    """C(n + parts - 1, parts - 1): how many ways there are to write n as an ordered sum of this many numbers."""
+    few = min(n, parts - 1)
+    spend(few * few * (n + parts).bit_length() // WORD, what)
+    return comb(n + parts - 1, few)
 
 
 def power_table(base, n):
@@ -784,14 +1131,6 @@ def power_table(base, n):
     for _ in range(n):
         table.append(table[-1] * base)
     return table
-
-
-def binomial(n, k):
-    """n over k, zero when k > n."""
-    result = 1
-    for i in range(k):
-        result = result * (n - i) // (i + 1)
-    return result
 
 
 def score_law(scores, weights):
@@ -805,16 +1144,28 @@ def score_law(scores, weights):
 
 def convolve(first, second):
     """The law of a sum of independent scores."""
+    what = "the scores of the law"
+    each = 2 + product(longest(first), longest(second))
+    spend(len(first) * len(second) * each, what)
     result = {}
     for a, p in first.items():
+        before = len(result)
         for b, q in second.items():
             result[a + b] = result.get(a + b, 0) + p * q
-        need(len(result) <= MOST_STATES, "law", f"it has more than {MOST_STATES} scores, too many to recompute")
+        hold(len(result) - before, what)
+    hold(-len(result), what)
     return result
+
+
+def longest(law):
+    """The bits of the largest weight of a score."""
+    return max(law.values()).bit_length()
 
 
 def without(law, single):
     """The law of a sum without one of its terms: the quotient of two polynomials, which must leave no rest."""
+    each = 4 + 2 * product(longest(law), longest(single))
+    spend(len(law) * len(single) * each, "the scores of the law")
     lowest = min(single)
     top = single[lowest]
     result = {}
@@ -838,16 +1189,18 @@ def claims_of(document):
     need(isinstance(listed, list) and listed, "protected groups", "the list is empty: nothing is protected")
     for group in listed:
         good = isinstance(group, list) and group and all(isinstance(name, str) for name in group)
-        need(good, "protected groups", f"{ascii(group)[:60]} is no group of columns")
+        need(good, "protected groups", f"{brief(group)} is no group of columns")
+    channel = document.get("channel")
+    states = channel.get("states") if isinstance(channel, dict) else None
     kind = given.get("kind")
-    need(isinstance(kind, str) and kind in LAWS, "law", f"its kind {kind!r} is unknown")
-    law = LAWS[kind](given, listed)
+    need(isinstance(kind, str) and kind in LAWS, "law", f"its kind {brief(kind)} is unknown")
+    law = LAWS[kind](given, listed, len(states) if is_list(states) else 0)
     used = columns_of(document, "use", law.columns, "use")
     target = columns_of(document, "reveal", law.columns, "target")
     groups = [columns_of(group, None, law.columns, "protected groups") for group in listed]
     seen = set()
     for group in groups:
-        need(frozenset(group) not in seen, "protected groups", f"{'+'.join(group)} is listed twice")
+        need(frozenset(group) not in seen, "protected groups", f"{shown_group(group)} is listed twice")
         seen.add(frozenset(group))
     claims = document.get("claims")
     need(isinstance(claims, dict), "claims", "there are none")
@@ -859,6 +1212,7 @@ def claims_of(document):
 # Interval arithmetic: pairs of Decimals, rounded outwards.
 
 
+CONVERSION, LOGARITHM = 20, 800  # steps
 DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 
@@ -866,7 +1220,14 @@ UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 def interval(number):
     """The smallest interval of our precision that contains an exact number."""
     number = Fraction(number)
-    p, q = Decimal(number.numerator), Decimal(number.denominator)
+    return ratio(number.numerator, number.denominator)
+
+
+def ratio(top, bottom):
+    """The smallest interval of our precision that contains a quotient of integers."""
+    longest = max(top.bit_length(), bottom.bit_length())
+    spend(CONVERSION + product(longest, longest), "numbers of many digits")
+    p, q = Decimal(top), Decimal(bottom)
     return DOWN.divide(p, q), UP.divide(p, q)
 
 
@@ -885,6 +1246,7 @@ LN2 = DOWN.next_minus(DOWN.ln(Decimal(2))), UP.next_plus(UP.ln(Decimal(2)))
 
 def log2(x):
     """log₂ of a positive interval. `Decimal.ln` is correct to half a unit in the last place: one more is added."""
+    spend(LOGARITHM, "logarithms")
     low, high = DOWN.next_minus(DOWN.ln(x[0])), UP.next_plus(UP.ln(x[1]))
     return DOWN.divide(low, LN2[0 if low < 0 else 1]), UP.divide(high, LN2[1 if high < 0 else 0])
 
@@ -924,9 +1286,11 @@ BITS = 192  # fixed-point precision of probabilities, lines and multipliers
 
 def leakage(law, group, channel, found):
     """I(Z;Y) as an interval."""
-    both = entropy(interval(mass / law.total) for row in found.values() for mass in row.values())
-    values = entropy(interval(Fraction(w, law.total)) for w in law.weights(group).values())
-    codes = entropy(interval(mass / law.total) for mass in channel.mass)
+    both = entropy(
+        ratio(mass.numerator, mass.denominator * law.total) for row in found.values() for mass in row.values()
+    )
+    values = entropy(ratio(w, law.total) for w in law.weights(group).values())
+    codes = entropy(ratio(mass.numerator, mass.denominator * law.total) for mass in channel.mass)
     return subtract(add(values, codes), both)
 
 
@@ -945,20 +1309,25 @@ def information(law, used, target, channel, prior):
     for state, values in law.seen_from(used, target, prior).items():
         denominator, codes, numerators = channel.rows[state]
         bottom = denominator * law.total
+        each = 5 + product(bottom.bit_length() + BITS, bottom.bit_length())
+        spend(len(values) * len(codes) * each, "the joint law of codes and target")
+        before = len(low)
         for w, weight in values.items():
             for y, n in zip(codes, numerators):
                 key = w, y
                 low[key] = low.get(key, 0) + ((n * weight) << BITS) // bottom
                 terms[key] = terms.get(key, 0) + 1
+        if len(low) > before:
+            hold(2 * (len(low) - before), "the joint law of codes and target")
     unit = 1 << BITS
-    both = entropy((interval(Fraction(x, unit))[0], interval(Fraction(x + terms[k], unit))[1]) for k, x in low.items())
-    codes = entropy(interval(mass / law.total) for mass in channel.mass)
+    both = entropy((ratio(x, unit)[0], ratio(x + terms[k], unit)[1]) for k, x in low.items())
+    codes = entropy(ratio(mass.numerator, mass.denominator * law.total) for mass in channel.mass)
     return add(subtract(entropy_of_target(law, target), both), codes)
 
 
 def entropy_of_target(law, target):
     """H(W) as an interval."""
-    return entropy(interval(Fraction(weight, law.total)) for weight in law.weights(target).values())
+    return entropy(ratio(weight, law.total) for weight in law.weights(target).values())
 
 
 def compare_information(found, stated):
@@ -997,7 +1366,7 @@ def check_groups(law, used, groups, budgets, channel, prior, stated, say):
     """Privacy of every group, or that its budget is kept; where there is a budget, the leakage is as stated."""
     by_group = channel.sums([Shares(law, used, group, prior) for group in groups])
     for position, (group, budget, found) in enumerate(zip(groups, budgets, by_group)):
-        name = "+".join(group)
+        name = shown_group(group)
         if budget is None:
             independence(law, group, channel, found)
             say(f"holds        {name} is independent of the code, exactly ({channel.codes} codes)")
@@ -1032,14 +1401,15 @@ def check_further(document, law, used, groups, channel, say):
         )
         other = Table(given, groups)
         for name, alphabet in zip(other.columns, other.alphabets):
-            need(name in law.columns, claim, f"{name!r} is no column of the law")
+            need(name in law.columns, claim, f"{brief(name)} is no column of the law")
             same = alphabet == law.alphabets[law.columns.index(name)]
-            need(same, claim, f"its alphabet of {name} is not that of the law")
+            need(same, claim, f"its alphabet of {shown_name(name)} is not that of the law")
         needed = {*used, *(name for group in groups for name in group)}
         need(needed <= set(other.columns), claim, "it lacks a column that is used or protected")
         prior = other.weights(used)
         for state in prior:
-            need(state in channel.rows, claim, f"its state {list(state)} has no probability under the law")
+            if state not in channel.rows:
+                raise ClaimFailed(claim, f"its state {brief(state)} has no probability under the law")
         moved = channel.under(prior)
         for y, mass in enumerate(moved.mass):
             even = mass * law.total == channel.mass[y] * other.total
@@ -1065,24 +1435,28 @@ def bound_from_group(law, used, target, groups, budgets, prior, proof):
     zero, or at most what the budget of Z allows: its bits, or the logarithm of its ratio.
     """
     whole_law = entropy(
-        interval(Fraction(w, law.total)) for row in law.seen_from(used, target, prior).values() for w in row.values()
+        ratio(w, law.total) for row in law.seen_from(used, target, prior).values() for w in row.values()
     )
-    states = entropy(interval(Fraction(w, law.total)) for w in prior.values())
+    states = entropy(ratio(w, law.total) for w in prior.values())
     found = subtract(add(entropy_of_target(law, target), states), whole_law)
     position = proof.get("group")
     if position is None:
         return found
     need(type(position) is int and 0 <= position < len(groups), "upper bound", "its group is not protected")
     group = groups[position]
-    need(law.screens(used, group), "upper bound", f"{'+'.join(group)} is not used, so its formula does not apply")
+    need(law.screens(used, group), "upper bound", f"{shown_group(group)} is not used, so its formula does not apply")
     both = {}
     to_group = law.seen_from(used, group, prior)
     for state, row in law.seen_from(used, target, prior).items():
-        for z, share in to_group[state].items():
+        shares = to_group[state]
+        each = 20 + 4 * product(prior[state].bit_length(), prior[state].bit_length())
+        spend(len(row) * len(shares) * each, "the joint law of target and group")
+        hold(len(row) * len(shares), "the joint law of target and group")
+        for z, share in shares.items():
             for w, weight in row.items():
                 both[z, w] = both.get((z, w), 0) + Fraction(weight * share, prior[state])
-    h_both = entropy(interval(Fraction(w, law.total)) for w in both.values())
-    h_group = entropy(interval(Fraction(w, law.total)) for w in law.weights(group).values())
+    h_both = entropy(ratio(w.numerator, w.denominator * law.total) for w in both.values())
+    h_group = entropy(ratio(w, law.total) for w in law.weights(group).values())
     told = subtract(add(entropy_of_target(law, target), h_group), h_both)
     if budgets[position] is not None:
         kind, amount = budgets[position]
@@ -1108,9 +1482,13 @@ def bound_when_determined(law, used, target, groups, budgets, prior, proof):
     for w, row in zip(values, listed):
         need(isinstance(row, list) and len(row) == len(places), claim, "it lacks coefficients")
         numbers = [rational(text, claim) for text in row]
+        common = common_denominator(numbers, "coefficients")
+        each = 10 + 4 * product(common.bit_length(), common.bit_length() + law.total.bit_length())
+        spend(len(prior) * len(places) * each, "the coefficients at every state")
         for state in prior:
             found = sum(c * to_groups[g][state].get(z, 0) for c, (g, z) in zip(numbers, places))
-            need(found == to_target[state].get(w, 0), claim, f"the target is not determined at state {list(state)}")
+            if found != to_target[state].get(w, 0):
+                raise ClaimFailed(claim, f"the target is not determined at state {brief(state)}")
     return Decimal(0), Decimal(0)
 
 
@@ -1122,7 +1500,11 @@ def places_of(proof, kinds):
         if isinstance(row, list) and row[:1] == ["also"]:
             continue
         good = isinstance(row, list) and len(row) == 2 and all(type(x) is int for x in row)
-        need(good and 0 <= row[0] < len(kinds) and 0 <= row[1] < len(kinds[row[0]]), "upper bound", f"bad row {row}")
+        need(
+            good and 0 <= row[0] < len(kinds) and 0 <= row[1] < len(kinds[row[0]]),
+            "upper bound",
+            f"bad row {brief(row)}",
+        )
         places.append((row[0], kinds[row[0]][row[1]]))
     need(len(set(places)) == len(places), "upper bound", "a row is listed twice")
     return places
@@ -1160,6 +1542,9 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
     nu = multipliers_of(proof, len(lines), columns, [len(kind) for kind in kinds], places, budgets, prices)
     marginals = [law.weights(group) for group in groups]
     constants = []
+    wide = law.total.bit_length() + sum(b[1].denominator.bit_length() for b in budgets if b is not None)
+    deep = max((x.bit_length() for row in nu for x in row), default=0) + BITS
+    spend(len(nu) * len(places) * (20 + 4 * product(wide, wide + deep)), "lines and multipliers")
     for row in nu:
         total = Fraction(0)
         for i, (g, z) in places:
@@ -1188,6 +1573,9 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
         for seen, inside in shared:
             row = seen[state] if inside else {}
             pull += [(i, row[z]) for i, z in inside if z in row]
+        each = product(weight.bit_length(), deep)
+        work = len(law_of_w) + len(pull) + 2 * len(beyond) + len(contained) + 3
+        spend(len(lines) * work * each, "lines at every state")
         least = None
         for line, row, level in zip(lines, nu, levels.at(state)):
             top = weight * level
@@ -1203,7 +1591,7 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
     bottom = interval(Fraction(total - len(prior), 1 << BITS))
     for g, price in enumerate(prices):
         if price:
-            free = entropy(interval(Fraction(w, law.total)) for w in marginals[g].values())
+            free = entropy(ratio(w, law.total) for w in marginals[g].values())
             spare = Fraction(DOWN.subtract(free[0], interval(budgets[g][1])[1]))
             bottom = add(bottom, interval(price * spare))
     need(bottom[0].is_finite(), claim, "its numbers are too large")
@@ -1247,6 +1635,8 @@ def lines_of(proof, size):
         "a point is in no cell, or a cell names a point that is not there",
     )
     points = [tuple(whole(x, "upper bound") for x in point) for point in points]
+    bits = size * (denominator.bit_length() + BITS + size.bit_length())
+    spend(len(cells) * size**3 * (10 + 4 * product(bits, bits)), "the cells that cover the simplex")
     for cell in cells:
         good = isinstance(cell, list) and all(type(i) is int and 0 <= i < len(points) for i in cell)
         need(good, "upper bound", "a cell names a point that is not there")
@@ -1264,6 +1654,8 @@ class FurtherRow:
 
     def __init__(self, law, prior, other, weights, seen=None, z=None):
         n, m = law.total, other.total
+        spend(10 * len(prior) * product(n.bit_length(), 2 * m.bit_length()), "equations of further laws")
+        hold(len(prior), "equations of further laws")
         self.numerators = {}
         if seen is None:
             self.divisor = m
@@ -1286,14 +1678,14 @@ def rows_of(proof, kinds, further, law, groups, used, prior):
             places.append((i, next(known)))
             continue
         good = len(row) in (2, 4) and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(further)
-        need(good and tuple(row) not in seen, "upper bound", f"bad row {ascii(row)[:60]}")
+        need(good and tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
         seen.add(tuple(row))
         other, weights = further[row[1]]
         if len(row) == 2:
             beyond.append((i, FurtherRow(law, prior, other, weights)))
             continue
         g, v = row[2:]
-        need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), "upper bound", f"bad row {ascii(row)[:60]}")
+        need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), "upper bound", f"bad row {brief(row)}")
         beyond.append(
             (i, FurtherRow(law, prior, other, weights, other.seen_from(used, groups[g], weights), kinds[g][v]))
         )
@@ -1340,6 +1732,7 @@ def multipliers_of(proof, lines, size, sizes, places, budgets, prices):
                 continue
             total = Decimal(sizes[g] - len(mine))  # a value without a multiplier has the multiplier 0, and 2^0 = 1
             for x in mine:
+                spend(LOGARITHM + 4 * product(size_of(x), size_of(price)), "prices of leakage")
                 total = UP.add(total, two_to(-x / price))
             need(total <= 1, "upper bound", "multipliers are too small for their price")
         nu.append(
@@ -1353,7 +1746,7 @@ def multipliers_of(proof, lines, size, sizes, places, budgets, prices):
 
 def height(point, denominator):
     """The entropy of a point, rounded down, in units of 2^-BITS."""
-    low, _ = entropy(interval(Fraction(x, denominator)) for x in point)
+    low, _ = entropy(ratio(x, denominator) for x in point)
     scaled = Fraction(low) * (1 << BITS)
     return scaled.numerator // scaled.denominator
 
@@ -1431,9 +1824,6 @@ def check_cover(cells, K, denominator):
 # Extreme points of the polytope of posteriors, walked from neighbour to neighbour in integers.
 
 
-MOST_BASES = 2_000_000  # more vertices than this are not enumerated again
-
-
 def extreme_points(columns, weights):
     """Every extreme point of {t ≥ 0 : Σ t_c column_c = Σ p_c column_c}, p ∝ weights, as {c: mass}; some perhaps twice.
 
@@ -1442,8 +1832,12 @@ def extreme_points(columns, weights):
     same as moving the right side by powers of an infinitesimal: the moved polytope is simple and its graph is
     connected, so walking from neighbour to neighbour visits all its vertices, and their limits are all those of ours.
     """
+    what = "extreme points"
     size, total = len(columns), sum(weights)
-    scale = lcm(*(x.denominator for column in columns for x in column))
+    scale = common_denominator([x for column in columns for x in column], what)
+    digits = scale.bit_length() + total.bit_length()
+    spend(size * len(columns[0]) * product(digits, digits), what)
+    hold(size * len(columns[0]) * (1 + digits // 64), what)
     rows = []
     for i in range(len(columns[0])):
         line = [int(column[i] * scale) for column in columns]
@@ -1451,6 +1845,7 @@ def extreme_points(columns, weights):
     # Gauss-Jordan elimination finds a first basis and drops rows that depend on others.
     basis, det, kept = [], 1, []
     for row in rows:
+        spend(2 * (size + 1) * (1 + len(kept)) * product(det.bit_length(), digits), what)
         kept.append(reduce_row(row, kept, basis, det))
         j = next((j for j in range(1, size + 1) if kept[-1][j]), None)
         if j is None:
@@ -1463,6 +1858,7 @@ def extreme_points(columns, weights):
     for j in range(1, size + 1):
         if j in basis:
             continue
+        spend(len(kept) * (20 + 4 * product(det.bit_length() + digits, det.bit_length() + digits)), what)
         limits = [(x[basis[i]] * det / -row[j], i) for i, row in enumerate(kept) if row[j] < 0]
         step = min([x[j], *(limit for limit, _ in limits)])
         for i, row in enumerate(kept):
@@ -1471,6 +1867,7 @@ def extreme_points(columns, weights):
         if x[j]:
             i = next(i for limit, i in limits if limit == step)
             basis[i] = j
+            spend((size + 1) * len(kept) * product(det.bit_length(), det.bit_length()), what)
             kept, det = pivot(kept, i, j, det)
     if len(basis) == 2:
         yield from pairs_on_a_line(columns, weights)
@@ -1480,6 +1877,10 @@ def extreme_points(columns, weights):
     seen, waiting = {frozenset(start)}, [(kept, start, det)]
     while waiting:
         kept, basis, det = waiting.pop()
+        words = 1 + det.bit_length() // 64
+        each = product(det.bit_length() + digits, det.bit_length())
+        spend(size * len(kept) * 3 * each, what)
+        hold(-size * len(kept) * words if len(seen) > 1 else 0, what)
         yield {j - 1: Fraction(row[0], det * total) for row, j in zip(kept, basis) if row[0]}
         for j in range(1, size + 1):
             if j in basis:
@@ -1487,9 +1888,11 @@ def extreme_points(columns, weights):
             i = leaving_row(kept, j, home)
             moved = (*basis[:i], j, *basis[i + 1 :])
             if frozenset(moved) not in seen:
-                need(len(seen) < MOST_BASES, "upper bound", "there are too many extreme points to enumerate again")
                 seen.add(frozenset(moved))
-                waiting.append((*pivot(kept, i, j, det)[:1], moved, kept[i][j]))
+                determinant_there = kept[i][j]
+                spend(size * len(kept) * 2 * each, what)
+                hold(4 * len(kept) + size * len(kept) * (1 + determinant_there.bit_length() // 64), what)
+                waiting.append((pivot(kept, i, j, det)[0], moved, determinant_there))
 
 
 def pairs_on_a_line(columns, weights):
@@ -1502,6 +1905,7 @@ def pairs_on_a_line(columns, weights):
     x = [column[varying] for column in columns]
     mean = Fraction(sum(p * w for p, w in zip(x, weights)), sum(weights))
     for a, left in enumerate(x):
+        spend(size_of(mean) * len(x) // 8 + 20 * len(x), "extreme points")
         if left == mean:
             yield {a: Fraction(1)}
         for b, right in enumerate(x):
@@ -1592,15 +1996,17 @@ def exchangeable(law, used, target, groups, names, to_target):
     read = values_of(law, used)
     content = {read(state): row for state, row in to_target.items()}
     first = used.index(names[0])
+    spend(len(content) * len(names) * (5 + len(used)), "columns that are exchangeable")
     for name in names[1:]:
         swap = {names[0]: name, name: names[0]}
         kept = {frozenset(swap.get(c, c) for c in group) for group in family} == family
-        need(kept, claim, f"{names[0]} and {name} are not protected alike")
+        need(kept, claim, f"{shown_name(names[0])} and {shown_name(name)} are not protected alike")
         second = used.index(name)
         for state, row in content.items():
             other = list(state)
             other[first], other[second] = state[second], state[first]
-            need(content.get(tuple(other)) == row, claim, f"{names[0]} and {name} are not exchangeable")
+            if content.get(tuple(other)) != row:
+                raise ClaimFailed(claim, f"{shown_name(names[0])} and {shown_name(name)} are not exchangeable")
 
 
 def values_of(law, used):
@@ -1656,19 +2062,28 @@ def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
     moves = []
     for names in swaps:
         where = [used.index(name) for name in names]
+        spend(len(where) ** 2 * len(order) * (5 + len(used)), "orbits of extreme points")
+        hold(len(where) ** 2 * len(order) // 2, "orbits of extreme points")
         for i, a in enumerate(where):
             for b in where[:i]:
                 moves.append([place[swapped(read(state), a, b)] for state in order])
     rows = []
     for group in groups:
         seen = law.seen_from(used, group, prior)
-        for z in law.weights(group):
+        values = law.weights(group)
+        spend(len(values) * len(order) * 5, "orbits of extreme points")
+        hold(len(values) * len(order), "orbits of extreme points")
+        for z in values:
             line = [int(z in seen[state]) for state in order]
             rows.append([sum(x * prior[state] for x, state in zip(line, order)), *line])
+    deep = max(map(size_of, multiplier.values()))
     scaled = [(multiplier[k].numerator << BITS) // multiplier[k].denominator + 1 for k in range(len(number))]
     floor, slack, best = None, None, None
     for count, (denominator, masses) in enumerate(masses_on_bases(rows, len(order), moves, kind)):
         whole_masses = denominator * law.total
+        long = whole_masses.bit_length()
+        each = 10 + 4 * product(len(masses) * deep + long, deep + long) + product(long, long + BITS)
+        spend(len(masses) * each, "the value at every extreme point")
         low = [(mass << BITS) // whole_masses for _, mass in masses]
         if count == 2000:
             floor = Chords()
@@ -1680,7 +2095,7 @@ def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
         gap = subtract(entropy(interval(t) for _, t in shares), interval(sum(multiplier[k] * t for k, t in shares)))
         slack = gap if slack is None else (min(slack[0], gap[0]), min(slack[1], gap[1]))
         best = int(UP.multiply(slack[1], Decimal(1 << BITS)).to_integral_value(ROUND_CEILING)) + 1
-    average = interval(sum(pi[s] * prior[s] for s in prior) / law.total)
+    average = interval(added_up((pi[s] * prior[s] for s in prior), "multipliers") / law.total)
     return subtract(subtract(entropy_of_target(law, target), average), slack)
 
 
@@ -1701,8 +2116,11 @@ def masses_on_bases(rows, size, moves, kind):
     with something no larger than that. So a beginning which a permutation makes smaller is left out. Points with equal
     masses on the same kinds of columns are given once.
     """
+    what = "orbits of extreme points"
+    digits = max((abs(x).bit_length() for row in rows for x in row), default=0)
     independent, basis, det = [], [], 1
     for row in rows:
+        spend(2 * (size + 1) * (1 + len(independent)) * product(det.bit_length(), digits), what)
         independent.append(reduce_row(row, independent, basis, det))
         j = next((j for j in range(1, size + 1) if independent[-1][j]), None)
         if j is None:
@@ -1713,28 +2131,34 @@ def masses_on_bases(rows, size, moves, kind):
     rank = len(independent)
     common = gcd(*(x for row in independent for x in row))
     start = [[x // common for x in row] for row in independent]
-    seen, visited = set(), 0
+    seen = set()
     waiting = [((), start, 1)]  # a set, the rows on [b | later columns], the determinant
     while waiting:
         chosen, table, det = waiting.pop()
         done = len(chosen)
         first = size - len(table[0]) + 1  # the column that stands at position 1
-        visited += 1
-        need(visited <= MOST_BASES, "upper bound", "there are too many extreme points to enumerate again")
+        width, each = len(table[0]), product(det.bit_length() + digits, det.bit_length() + digits)
+        if done:
+            hold(-len(table) * width, what)
+        spend(width * (10 + 5 * len(table) * each), what)
         if done == rank - 1:
             for masses in last_columns(table, det, first, chosen):
                 key = masses[0], tuple(sorted((kind[c], mass) for c, mass in masses[1] if mass))
                 if key not in seen:
                     seen.add(key)
+                    hold(10 + 2 * len(key[1]), what)
                     yield key
             continue
         for at in range(1, len(table[0])):
             column = first + at - 1
             i = next((i for i in range(done, rank) if table[i][at]), None)
             longer = (*chosen, column)
+            spend(5 * len(longer) * len(moves), what)
             if i is None or (done + 2 < rank and is_less_somewhere(longer, moves)):
                 continue
             p, line = table[i][at], [table[i][0], *table[i][at + 1 :]]
+            spend(2 * len(table) * len(line) * each, what)
+            hold(len(table) * len(line), what)
             new = []
             for k, row in enumerate(table):
                 y = row[at]
@@ -1805,7 +2229,10 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
     for names in swaps:
         exchangeable(law, used, target, groups, columns_of(names, None, used, "upper bound"), to_target)
     orbit = orbits(law, used, swaps)
-    classes = {}
+    classes, rows = {}, sum(map(len, values))
+    each = 20 + product(max(w.bit_length() for w in prior.values()), law.total.bit_length())
+    spend(len(states) * rows * each * (3 if swaps else 1), "the protected values of every state")
+    hold(len(states) * rows, "the protected values of every state")
     for state in states:
         column = tuple(Fraction(seen[state].get(z, 0), prior[state]) for seen, zs in zip(to_groups, values) for z in zs)
         posterior = tuple(sorted((w, Fraction(weight, prior[state])) for w, weight in to_target[state].items()))
@@ -1823,10 +2250,13 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
     # P(w | class) from below, in units of 2^-BITS; the true one is less than a unit larger.
     posteriors = [[(w, (p.numerator << BITS) // p.denominator) for w, p in key[1]] for key in classes]
     slack, best, floor = None, 0, None
-    unit = Fraction(1, 1 << BITS)
+    unit = 1 << BITS
+    deep = max(map(size_of, largest))
     scaled = [(x.numerator << BITS) // x.denominator + 1 for x in largest]
     for count, point in enumerate(extreme_points(columns, weights)):
-        low = {}
+        long, low = max(map(size_of, point.values())), {}
+        each = 10 + 4 * product(len(point) * deep + long, deep + long) + product(long, BITS)
+        spend(sum(5 + len(posteriors[c]) for c in point) * each, "the value at every extreme point")
         for c, mass in point.items():
             for w, share in posteriors[c]:
                 low[w] = low.get(w, 0) + mass.numerator * share // mass.denominator
@@ -1838,31 +2268,35 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
             pull = sum(-(-scaled[c] * m.numerator // m.denominator) for c, m in point.items())
             if floor.entropy(low.values()) - pull - 2 * wide * len(low) > best:
                 continue
-        at_point = entropy((interval(x * unit)[0], interval((x + wide) * unit)[1]) for x in low.values())
+        at_point = entropy((ratio(x, unit)[0], ratio(x + wide, unit)[1]) for x in low.values())
         gap = subtract(at_point, interval(sum(largest[c] * m for c, m in point.items())))
         slack = gap if slack is None else (min(slack[0], gap[0]), min(slack[1], gap[1]))
         best = int(UP.multiply(slack[1], Decimal(1 << BITS)).to_integral_value(ROUND_CEILING)) + 1
-    average = interval(sum(pi[s] * prior[s] for s in states) / law.total)
+    average = interval(added_up((pi[s] * prior[s] for s in states), "multipliers") / law.total)
     return subtract(subtract(entropy_of_target(law, target), average), slack)
 
 
-def describe(law, used, target, groups, budgets, stated_information, stated_bound):
-    """Lines that say what is claimed."""
+MOST_BUDGET_DIGITS = 30  # of a budget that is given on the command line
+
+
+def describe(law, used, target, groups, budgets, stated_information, stated_bound, until):
+    """Lines that say what is claimed, and of that what will not be checked."""
+    unchecked = ["" if until != "privacy" else " (not checked)", "" if until == "bound" else " (not checked)"]
     rivals = "channel within these budgets" if any(budgets) else "private channel"
-    named = ["+".join(g) + (f" ({words_for(b)})" if b else "") for g, b in zip(groups, budgets)]
+    named = [shown_group(g) + (f" ({words_for(b)})" if b else "") for g, b in zip(groups, budgets)]
     return [
         "law          " + "\n             ".join(law.describe()),
-        f"reveals      {'+'.join(target)}",
-        f"looks at     {', '.join(used)}",
+        f"reveals      {shown_group(target)}",
+        f"looks at     {', '.join(map(shown_name, used))}",
         f"protects     {', '.join(named)}"
         f"   ({len(groups)} group{'s' if len(groups) > 1 else ''}; nothing else is protected)",
-        f"information  {stated_information:f} bits are disclosed",
-        f"bound        {stated_bound:f} bits: no {rivals} can do better",
+        f"information  {stated_information:f} bits are disclosed{unchecked[0]}",
+        f"bound        {stated_bound:f} bits: no {rivals} can do better{unchecked[1]}",
     ]
 
 
 def check_privacy(document):
-    """Check the channel of a document and its privacy, and nothing else."""
+    """Check the channel of a document and its privacy, and nothing else, however long it takes."""
     law, used, _, groups, budgets, _, _ = claims_of(document)
     prior = law.weights(used)
     channel = Channel(document, prior)
@@ -1870,11 +2304,27 @@ def check_privacy(document):
     check_further(document, law, used, groups, channel, lambda line: None)
 
 
-def verify(text, say=lambda line: None):
-    """Check the text of a release file. Returns what was found; raises `ClaimFailed` at the first false claim."""
-    document = read(text)
+def verify(text, say=lambda line: None, budget=None, until="bound"):
+    """Check the text of a release file. Returns what was found; raises `ClaimFailed` at the first false claim.
+
+    `until` says what is checked last: "privacy", "information" or "bound", which is everything. `budget` is in steps; without
+    one, it is that of a file of this length.
+    """
+    token = METER.set(Meter(default_budget(len(text)) if budget is None else budget))
+    try:
+        return verified(read(text), say, until)
+    except RecursionError:
+        raise ClaimFailed("file", "it is nested too deep") from None
+    except (ArithmeticError, MemoryError):
+        raise ClaimFailed("arithmetic", "its numbers are too large") from None
+    finally:
+        METER.reset(token)
+
+
+def verified(document, say, until):
+    """What was found in a document whose digest is right."""
     law, used, target, groups, budgets, stated_information, stated_bound = claims_of(document)
-    for line in describe(law, used, target, groups, budgets, stated_information, stated_bound):
+    for line in describe(law, used, target, groups, budgets, stated_information, stated_bound, until):
         say(line)
     beside = [key for key in ("recipe", "key", "salt") if key in document]
     if beside:
@@ -1885,33 +2335,9 @@ def verify(text, say=lambda line: None):
     stated_leakage = leakages_of(document, budgets)
     check_groups(law, used, groups, budgets, channel, prior, stated_leakage, say)
     further = check_further(document, law, used, groups, channel, say)
-    found = information(law, used, target, channel, prior)
-    compare_information(found, stated_information)
-    say("holds        the information, in interval arithmetic")
-    proof = document.get("bound")
-    need(isinstance(proof, dict), "upper bound", "no proof is given")
-    kind = proof.get("kind")
-    if kind == "group":
-        bound = bound_from_group(law, used, target, groups, budgets, prior, proof)
-        how = "from the law alone (the group bound)"
-    elif kind == "determined":
-        bound = bound_when_determined(law, used, target, groups, budgets, prior, proof)
-        how = "since the protected values determine all that could be told"
-    elif kind == "lines":
-        bound = bound_from_lines(law, used, target, groups, budgets, further, prior, proof)
-        how = "from its lines and multipliers"
-    elif kind == "extreme points":
-        need(not any(budgets), "upper bound", "extreme points prove nothing where a group has a budget")
-        states = [tuple(state) for state in document["channel"]["states"]]
-        bound = bound_from_extreme_points(law, used, target, groups, prior, proof, states)
-        how = "by enumerating all extreme points again"
-    else:
-        raise ClaimFailed("upper bound", f"its kind {kind!r} is unknown")
-    compare_bound(bound, stated_bound)
-    need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
-    say(f"holds        the upper bound, {how}")
-    return {
-        "verified": True,
+    found = {
+        "verified": False,
+        "checked": until,
         "reveal": target,
         "use": used,
         "protect": groups,
@@ -1922,47 +2348,105 @@ def verify(text, say=lambda line: None):
         "upper_bound": f"{stated_bound:f}",
         "codes": channel.codes,
         "states": len(prior),
-        "bound_checked": how,
         "digest": document["digest"],
     }
+    if until == "privacy":
+        return found
+    compare_information(information(law, used, target, channel, prior), stated_information)
+    say("holds        the information, in interval arithmetic")
+    if until == "information":
+        return found
+    bound, how = bound_of(document, law, used, target, groups, budgets, further, prior)
+    compare_bound(bound, stated_bound)
+    need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
+    say(f"holds        the upper bound, {how}")
+    return {**found, "verified": True, "bound_checked": how}
+
+
+def bound_of(document, law, used, target, groups, budgets, further, prior):
+    """The upper bound that the proof in the file gives, and what gives it, in words."""
+    proof = document.get("bound")
+    need(isinstance(proof, dict), "upper bound", "no proof is given")
+    kind = proof.get("kind")
+    if kind == "group":
+        bound = bound_from_group(law, used, target, groups, budgets, prior, proof)
+        return bound, "from the law alone (the group bound)"
+    if kind == "determined":
+        bound = bound_when_determined(law, used, target, groups, budgets, prior, proof)
+        return bound, "since the protected values determine all that could be told"
+    if kind == "lines":
+        bound = bound_from_lines(law, used, target, groups, budgets, further, prior, proof)
+        return bound, "from its lines and multipliers"
+    need(kind == "extreme points", "upper bound", f"its kind {brief(kind)} is unknown")
+    need(not any(budgets), "upper bound", "extreme points prove nothing where a group has a budget")
+    states = [tuple(state) for state in document["channel"]["states"]]
+    bound = bound_from_extreme_points(law, used, target, groups, prior, proof, states)
+    return bound, "by enumerating all extreme points again"
+
+
+USAGE = "usage: python verifier.py RELEASE [--privacy] [--json] [--budget STEPS]"
+NOT_CHECKED = "how much is told, and that no private channel can tell more"
+
+
+def options_of(arguments):
+    """The file, whether privacy is all that matters, whether programs read it, and the budget; None if that is not so."""
+    files, given, budget = [], set(), None
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--budget" or word.startswith("--budget="):
+            number = word.partition("=")[2] if "=" in word else (waiting.pop(0) if waiting else "")
+            if not (number.isascii() and number.isdecimal() and len(number) <= MOST_BUDGET_DIGITS):
+                return None
+            budget = int(number)
+        elif word in ("--privacy", "--json"):
+            given.add(word)
+        elif word.startswith("-"):
+            return None
+        else:
+            files.append(word)
+    return (files[0], "--privacy" in given, "--json" in given, budget) if len(files) == 1 else None
 
 
 def main(arguments):
     """The command line: returns the exit status."""
-    files = [a for a in arguments if not a.startswith("-")]
-    as_json = "--json" in arguments
-    if len(files) != 1 or set(arguments) - set(files) - {"--json"}:
-        wanted = set(arguments) & {"-h", "--help"}
-        print(
-            __doc__ if wanted else "usage: python verifier.py RELEASE [--json]",
-            file=sys.stdout if wanted else sys.stderr,
-        )
-        return 0 if wanted else 2
-    if hasattr(sys, "set_int_max_str_digits"):
-        sys.set_int_max_str_digits(0)
+    if set(arguments) & {"-h", "--help"}:
+        print(__doc__)
+        return 0
+    options = options_of(arguments)
+    if options is None:
+        print(USAGE, file=sys.stderr)
+        return 2
+    path, privacy_alone, as_json, budget = options
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with open(files[0], encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             text = file.read()
     except OSError as error:
-        print(f"{files[0]} cannot be opened: {error.strerror or error}. Check the path.", file=sys.stderr)
+        print(f"{path} cannot be opened: {error.strerror or error}. Check the path.", file=sys.stderr)
         return 2
     except UnicodeDecodeError:
         text = None
     try:
         need(text is not None, "file", "it is not text in UTF-8")
-        found = verify(text, say=(lambda line: None) if as_json else print)
-        print(json.dumps(found) if as_json else "VERIFIED     every claim above holds")
-        return 0
-    except ClaimFailed as error:
-        failed = error
+        say = (lambda line: None) if as_json else print
+        found = verify(text, say, budget, "privacy" if privacy_alone else "bound")
+    except ClaimFailed as failed:
+        if as_json:
+            print(json.dumps({"verified": False, "claim": failed.claim, "reason": failed.reason}))
+        else:
+            print(f"FAILED       {failed.claim}: {failed.reason}")
+        return 1
     if as_json:
-        print(json.dumps({"verified": False, "claim": failed.claim, "reason": failed.reason}))
+        print(json.dumps({**found, "not_checked": NOT_CHECKED} if privacy_alone else found))
+    elif privacy_alone:
+        print(f"not checked  {NOT_CHECKED}")
+        print("PRIVATE      every line above that holds was checked, and nothing else")
     else:
-        print(f"FAILED       {failed.claim}: {failed.reason}")
-    return 1
+        print("VERIFIED     every claim above holds")
+    return 0
 
 
 def run():
