@@ -88,16 +88,24 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, "digest": reading.digest_of(rest)}
 
 
-def check(document: Mapping[str, Any], say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
+def check(
+    document: Mapping[str, Any], say: Callable[[str], None] = lambda line: None, until: str = "bound"
+) -> dict[str, Any]:
     """Run the stand-alone verifier on a document; raises `VerificationError` naming the first claim that fails.
 
-    `say` gets what the verifier prints, line by line.
+    `say` gets what the verifier prints, line by line. Nothing is checked after `until`: "privacy", "information" or "bound".
+    The budget of steps is the default: what passes here needs no larger one elsewhere.
     """
     try:
-        found: dict[str, Any] = command.verify(document_to_text(document), say=say)
+        found: dict[str, Any] = command.verify(document_to_text(document), say=say, until=until)
     except ClaimFailed as failed:
         raise VerificationError(failed.claim, failed.reason) from None
     return found
+
+
+def check_privacy_and_information(document: Mapping[str, Any]) -> None:
+    """Have the verifier check all but the upper bound, which stays claimed; raises `VerificationError` if a claim fails."""
+    check(document, until="information")
 
 
 def check_privacy(document: Mapping[str, Any]) -> None:

@@ -71,6 +71,13 @@ def root(
 @app.command(epilog="Example:  choral verify release.choral")
 def verify(
     release: Annotated[Path, typer.Argument(help="A release file.")],
+    privacy: Annotated[
+        bool, typer.Option("--privacy", help="Check privacy alone: not how much is told, nor that it is the most.")
+    ] = False,
+    budget: Annotated[
+        int | None,
+        typer.Option(help="Steps that checking may take (one is about 0.1 µs) in place of the default.", min=1),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recompute every claim of a release file; exit status 0 only if all hold.
@@ -80,7 +87,7 @@ def verify(
     """
     from choral.show.commands.verify import verified
 
-    raise typer.Exit(verified(release, as_json))
+    raise typer.Exit(verified(release, as_json, privacy, budget))
 
 
 app.command(epilog=fit_commands.BOUNDS)(fit_commands.bounds)

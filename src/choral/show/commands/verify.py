@@ -16,18 +16,19 @@ FITS = (
 )
 
 
-def verified(release: Path, as_json: bool) -> int:
-    """Print what is claimed and what holds; the exit status is 0 only if all does."""
+def verified(release: Path, as_json: bool, privacy: bool = False, budget: int | None = None) -> int:
+    """Print what is claimed and what holds; the exit status is 0 only if all that was asked for does."""
     from choral.verifier import command
 
+    options = [*(["--privacy"] if privacy else []), *([] if budget is None else ["--budget", str(budget)])]
     if not as_json:
-        status = int(command.main([str(release)]))
+        status = int(command.main([str(release), *options]))
         reason = _reason_against_recipe(release) if status == 0 else None
         if reason is not None:
             typer.echo(f"holds        {FITS}" if reason == "" else f"FAILED       recipe: {reason}")
         return 1 if reason else status
     with redirect_stdout(StringIO()) as said:
-        status = int(command.main([str(release), "--json"]))
+        status = int(command.main([str(release), "--json", *options]))
     reason = _reason_against_recipe(release) if status == 0 else None
     if reason:
         print_json({"verified": False, "claim": "recipe", "reason": reason})
