@@ -31,8 +31,8 @@ import choral as ch
 from choral.problem.form import centred_rows, incidence
 from choral.problem.pose import pose
 from choral.solvers import reference
-from choral.solvers.interior_point import InteriorPoint, repaired_bound
-from choral.solvers.sandwich_binary import sandwich_binary
+from choral.solvers.lines.binary import sandwich_binary
+from choral.solvers.lines.interior_point import InteriorPoint, repaired_bound
 
 PRIOR = [F(2, 3), F(1, 3)]
 REL_TOL = 1e-3

@@ -12,9 +12,9 @@ import choral as ch
 from choral.design import solvers
 from choral.errors import ProblemError
 from choral.problem.solution import Status
-from choral.solvers.budgeted import Budgeted
 from choral.solvers.exchangeable_bits import ExchangeableBits
-from choral.solvers.sandwich import Sandwich
+from choral.solvers.lines.budgeted import Budgeted
+from choral.solvers.lines.sandwich import Sandwich
 from choral.solvers.transport import Transport
 
 

@@ -19,17 +19,17 @@ from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
-from choral.solvers.interior_point import InteriorPoint, equality_error, repaired_bound
-from choral.solvers.regular_cells import RegularCells, to_grid
-from choral.solvers.sandwich_binary import (
+from choral.solvers.lines.binary import (
     binary_entropy,
     chord_costs,
     chord_slopes,
     interpolated_multipliers,
     sandwich_binary,
 )
-from choral.solvers.sandwich_simplex import conditional_entropy, entropy, sandwich_simplex
-from choral.solvers.thinning import thinned
+from choral.solvers.lines.interior_point import InteriorPoint, equality_error, repaired_bound
+from choral.solvers.lines.regular_cells import RegularCells, to_grid
+from choral.solvers.lines.simplex import conditional_entropy, entropy, sandwich_simplex
+from choral.solvers.lines.thinning import thinned
 from choral.verifier.claims import ClaimFailed
 from choral.verifier.proof_lines import check_cover
 

@@ -19,13 +19,13 @@ from choral.problem.bounds import group_bound
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, Status
-from choral.solvers.budgeted import Budgeted
 from choral.solvers.coarse import with_coarse_target
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exact_optimum import constant_channel, exact_optimum
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
+from choral.solvers.lines.budgeted import Budgeted
+from choral.solvers.lines.sandwich import MOST_VALUES, Sandwich
 from choral.solvers.peeling import improved
-from choral.solvers.sandwich import MOST_VALUES, Sandwich
 from choral.solvers.transport import Transport
 
 SolverName: TypeAlias = Literal["orbits", "closed form", "transport", "enumeration", "sandwich", "coarse"]

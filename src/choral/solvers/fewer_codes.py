@@ -15,7 +15,7 @@ import numpy as np
 
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
-from choral.solvers.interior_point import InteriorPoint
+from choral.solvers.lines.interior_point import InteriorPoint
 
 ROUNDS = 12
 LARGEST_PROGRAM = 300_000

@@ -24,8 +24,8 @@ from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem, conditional
 from choral.problem.solution import LinesBound, Status
 from choral.solvers.fewer_codes import joined_codes
-from choral.solvers.regular_cells import RegularCells, to_grid
-from choral.solvers.sandwich import Progress, Rough, shares
+from choral.solvers.lines.regular_cells import RegularCells, to_grid
+from choral.solvers.lines.sandwich import Progress, Rough, shares
 
 GRID_BITS = 36
 FIRST_CELLS = {2: 16, 3: 5, 4: 4}

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from choral.problem.kernel import Floats
-from choral.solvers.interior_point import EXACT, Chunks, StatesFirst, threads, whiten
+from choral.solvers.lines.interior_point import EXACT, Chunks, StatesFirst, threads, whiten
 
 SHARES = (1e-3, 1e-4, 1e-5)
 """Entries below this share of their state are dropped; the first with which no information is lost is taken."""

@@ -11,12 +11,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from choral.solvers.interior_point import (
+from choral.problem.solution import LinesBound
+from choral.solvers.lines.interior_point import (
     Array,
     InteriorPoint,
     LPResult,
@@ -26,6 +28,8 @@ from choral.solvers.interior_point import (
     rounding_margin,
 )
 
+KNOT_GRID = 2**62
+"""Knots are rounded to this grid for the certificate; the bound is computed for the rounded ones."""
 RANGE_MARGIN = 1e-15
 """The knots reach this far beyond the posteriors, so that rounding of q cannot leave them."""
 FEASIBILITY = 1e-11
@@ -119,7 +123,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class SandwichResult:
+class OnKnots:
     """An interval for the largest information of a private channel, with its proof.
 
     ``z`` is a private channel with ``information`` bits; ``knots`` and ``nu`` (one row
@@ -138,6 +142,35 @@ class SandwichResult:
     def gap(self) -> float:
         """The width of the interval, in bits."""
         return self.upper_bound - self.information
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are."""
+        return len(self.knots) - 1
+
+    def proof(self, rows: tuple[int, ...]) -> LinesBound:
+        """Cells between knots, and two more out to 0 and 1 with their neighbours' multipliers.
+
+        A chord beyond the range of posteriors lies above its neighbour within it, so the two cost nothing.
+        """
+        grid = [min(KNOT_GRID, max(0, round(Fraction(float(k)) * KNOT_GRID))) for k in self.knots]
+        multipliers = [tuple(Fraction(float(x)) for x in row) for row in self.nu]
+        points, lines = [grid[0]], []
+        for knot, row in zip(grid[1:], multipliers, strict=True):
+            if knot > points[-1]:
+                points.append(knot)
+                lines.append(row)
+        if points[0] > 0:
+            points, lines = [0, *points], [lines[0] if lines else multipliers[0], *lines]
+        if points[-1] < KNOT_GRID:
+            points, lines = [*points, KNOT_GRID], [*lines, lines[-1]]
+        return LinesBound(
+            KNOT_GRID,
+            tuple((KNOT_GRID - k, k) for k in points),
+            tuple((i, i + 1) for i in range(len(points) - 1)),
+            rows,
+            tuple(lines),
+        )
 
 
 @dataclass(frozen=True)
@@ -193,7 +226,7 @@ def sandwich_binary(
     should_stop: Callable[[], bool] | None = None,
     solver: InteriorPoint | None = None,
     refinement: Refinement | None = None,
-) -> SandwichResult:
+) -> OnKnots:
     """Enclose the largest ``I(W;Y)`` over private channels, for a binary target.
 
     Ends when the gap is at most ``tol`` or at most ``rel_tol`` times the information,
@@ -328,8 +361,8 @@ class _Sandwich:
         if bound < self.upper_bound:
             self.upper_bound, self.knots, self.nu = bound, knots, nu
 
-    def result(self, status: Literal["optimal", "stopped", "time limit", "level limit", "stalled"]) -> SandwichResult:
-        return SandwichResult(
+    def result(self, status: Literal["optimal", "stopped", "time limit", "level limit", "stalled"]) -> OnKnots:
+        return OnKnots(
             self.z, self.knots, self.nu, self.information, self.upper_bound,
             tuple(self.history), status,
         )  # fmt: skip

@@ -13,13 +13,15 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from choral.solvers.lines_lp import LPSolution, StructuredInteriorPoint, repaired_bound
-from choral.solvers.regular_cells import RegularCells, Vertex, to_grid
+from choral.problem.solution import LinesBound
+from choral.solvers.lines.lines_lp import LPSolution, StructuredInteriorPoint, repaired_bound
+from choral.solvers.lines.regular_cells import RegularCells, Vertex, to_grid
 
 Array = NDArray[np.float64]
 Solver = Callable[..., tuple[Array, Array, float, float]]
@@ -45,7 +47,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class SandwichResult:
+class OnCells:
     """A private channel and a proof that none is better by more than ``gap``.
 
     z (N, Y) is non-negative, sums to p over its columns and is private, both up to rounding;
@@ -69,6 +71,23 @@ class SandwichResult:
     def gap(self) -> float:
         """upper_bound - information."""
         return self.upper_bound - self.information
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are: one per cell."""
+        return len(self.cells)
+
+    def proof(self, rows: tuple[int, ...]) -> LinesBound:
+        """The cells with their multipliers."""
+        number: dict[tuple[int, ...], int] = {}
+        indexed = [tuple(number.setdefault(tuple(vertex), len(number)) for vertex in cell) for cell in self.cells]
+        return LinesBound(
+            self.denominator,
+            tuple(number),
+            tuple(indexed),
+            rows,
+            tuple(tuple(Fraction(float(x)) for x in row) for row in self.nu),
+        )
 
 
 def entropy(t: Array) -> Array:
@@ -141,7 +160,7 @@ def sandwich_simplex(
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
     solve_lp: Solver | None = None,
-) -> SandwichResult:
+) -> OnCells:
     """The most informative private channel about W, within a proved interval.
 
     Stops when upper_bound - information <= tol, or <= rel_tol * information, or at the time limit
@@ -231,7 +250,7 @@ class _Refinement:
 
     # -- linear programs --------------------------------------------------------------------
 
-    def run(self) -> SandwichResult:
+    def run(self) -> OnCells:
         self.update_bound(list(self.cells.members))
         self.insert_first_points()
         status = "stopped"
@@ -376,10 +395,10 @@ class _Refinement:
             inserted += self.insert(t + AROUND * (corner - t))
         return inserted
 
-    def result(self, status: str) -> SandwichResult:
+    def result(self, status: str) -> OnCells:
         ids = list(self.cells.members)
         nu = np.array([self.nu[i] for i in ids]) @ self.reduced.back.T
-        return SandwichResult(
+        return OnCells(
             z=self.best.z,
             cells=[self.cells.vertices(i) for i in ids],
             nu=nu,
