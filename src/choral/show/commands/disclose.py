@@ -25,8 +25,18 @@ def disclose(
         Path, typer.Option("-o", "--output", help="The codes: a .parquet or .csv file; with Spark a folder of them.")
     ],
     id: Annotated[
-        str | None, typer.Option("--id", help="The column that identifies records. Without it: the row numbers.")
+        str | None, typer.Option("--id", help="The column that identifies records. Without it: the row number counts.")
     ] = None,
+    arrange: Annotated[
+        str,
+        typer.Option(
+            help="The order of codes: keyed (by a keyed hash: tells nothing), id (by identifier: tells what identifiers "
+            "tell), or table (if it is sorted, this tells protected values)."
+        ),
+    ] = "keyed",
+    with_rows: Annotated[
+        bool, typer.Option("--with-rows", help="Write row numbers too; they tell what the order of the table tells.")
+    ] = False,
     ledger: Ledger = None,
     key: Annotated[Path | None, typer.Option(help="The file with the release's key, if it lives apart.")] = None,
     engine: Engine = "duckdb",
@@ -34,15 +44,16 @@ def disclose(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a code for every record of a table, exactly as the release says, and write them in the order of the table.
+    """Draw a code for every record of a table, exactly as the release says, and write them in an order that tells nothing.
 
-    With --engine spark the table is read, and the codes are written, by Spark, in no promised order; --id is needed.
+    With --engine spark the table is read, and the codes are written, by Spark; --id is needed, and there are no row numbers.
 
     A record gets the same code whenever it is drawn for: a draw depends on the key of the release and on the identifier
     (without --id: on the row number and the whole table), and on nothing else. So the same command completes a run that
     was interrupted. The ledger refuses what would tell about a record twice. With a leaked key the guarantee is void.
     """
     from choral.files import check_output, keep_apart
+    from choral.release.arrange import ROWS_TELL, TELLS
     from choral.release.engine import disclose_table
     from choral.release.file import load_release
     from choral.release.ledger import beside
@@ -55,13 +66,23 @@ def disclose(
         from choral.release import spark
 
         done = spark.disclose_table(
-            found := load_release(release, key), table, output, book, id, force=force, master=master
+            found := load_release(release, key),
+            table,
+            output,
+            book,
+            id,
+            arrange=arrange,
+            with_rows=with_rows,
+            force=force,
+            master=master,
         )
     else:
         check_output(output, force)
         found = load_release(release, key)
         with rows_bar(quiet=as_json) as bar:
-            done = disclose_table(found, table, output, book, id, force=force, progress=bar)
+            done = disclose_table(
+                found, table, output, book, id, arrange=arrange, with_rows=with_rows, force=force, progress=bar
+            )
     if as_json:
         print_json({**done.__dict__, "output": str(done.output), "ledger": str(done.ledger)})
         return
@@ -73,6 +94,9 @@ def disclose(
             f"not seen     {done.unseen} rows have code {found.disclosure.codes}, for values not seen at fit time"
         )
     typer.echo(f"identified   by {f'column {done.id!r}' if done.id else 'row number in this very table'}")
+    typer.echo(f"arranged     {TELLS[done.arrange]}")
+    if done.with_rows:
+        typer.echo(f"row numbers  {ROWS_TELL}")
     typer.echo(f"saved        {done.output} (recorded in {done.ledger})")
     for remark in done.remarks:
         typer.echo(f"ledger       {remark}")
