@@ -1,4 +1,4 @@
-"""What sticky, keyed, exact draws cost: ten million rows disclosed, beside copying them sorted with DuckDB; the sampler alone.
+"""What sticky, keyed, exact draws cost: ten million rows disclosed, beside DuckDB copying them sorted; the sampler alone.
 
 Times are ratios within one run. Every disclosure and every copy runs in a process of its own, which gives its peak memory.
 """

@@ -13,11 +13,13 @@ import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
-from choral.errors import ChoralError, ColumnError, ProblemError
+from choral.errors import ChoralError, ColumnError, ProblemError, ReleaseFileError
 from choral.release import arrange
+from choral.release.audit import audit
 from choral.release.engine import disclose_table
 from choral.release.fit import fit
 from choral.release.identity import positions, subkey
+from choral.release.serial import neighbours, windows
 from choral.release.table import connect
 from choral.show.cli import app
 
@@ -219,6 +221,86 @@ def test_what_is_sorted_in_shares_comes_whole_and_in_order(tmp_path, monkeypatch
     order = {"keyed": arrange.keyed_order(KEY, positions(0, n)), "id": np.argsort(who), "table": np.arange(n)}[how]
     assert found["code"].to_pylist() == who[order].tolist()
     assert not (tmp_path / "sorting").exists()
+
+
+# ---------------------------------------------------------------------- the audit
+
+
+def failed(found):
+    """The orders in which codes fail a test; they fail no other test of what is promised."""
+    tests = found.output.tests
+    assert not [test for test in tests if test.order is None and test.protected and test.adjusted < 0.01]
+    return {test.order for test in tests if test.protected and test.adjusted < 0.01}
+
+
+@pytest.fixture(scope="module")
+def few(table):
+    """As sorted, with fewer people, and a release of them."""
+    rows = table.take(np.arange(0, 10_000, 10))
+    return rows, replace(fit(rows, "W", ["X1", "X2"], ["X1", "X2"]), key=KEY, salt=SALT)
+
+
+def test_codes_alone_are_audited_with_the_key(few, tmp_path):
+    """The audit finds which row each line is of, in both arrangements; what is sorted fails, and nothing else."""
+    rows, release = few
+    parquet.write_table(rows, tmp_path / "t.parquet")
+    source = tmp_path / "t.parquet"
+    for how in ("keyed", "table"):
+        written(release, source, tmp_path, f"{how}.csv", arrange=how)
+        alone = audit(release, source, tmp_path / f"{how}.csv", seed=1)
+        assert failed(alone) == ({""} if how == "table" else set())
+    written(release, source, tmp_path, "rows.parquet", with_rows=True)
+    numbered = audit(release, source, tmp_path / "rows.parquet", seed=1)
+    assert failed(numbered) == {"row"}
+    same, others = ([t.statistic for t in one.output.tests if t.order is None] for one in (alone, numbered))
+    assert same == others, "each line was joined with its row"
+    with pytest.raises(ReleaseFileError, match="--key"):
+        audit(replace(release, key=None), source, tmp_path / "keyed.csv")
+
+
+@pytest.mark.parametrize("mark", ["", "p"])
+def test_identifiers_in_the_order_of_an_attribute_fail_however_the_file_is_arranged(few, tmp_path, mark):
+    """Also where they are texts in which numbers grow: p99, p100."""
+    rows, release = few
+    counted = rows.set_column(0, "who", pa.array([f"{mark}{i}" for i in range(90, 1090)]))
+    at_random = rows.set_column(0, "who", pa.array([f"{mark}{who}" for who in rows["who"].to_pylist()]))
+    written(release, at_random, tmp_path, "1.csv", id="who")
+    written(release, counted, tmp_path, "2.csv", id="who", ledger="other")
+    assert failed(audit(release, at_random, tmp_path / "1.csv", seed=1)) == set()
+    found = audit(release, counted, tmp_path / "2.csv", seed=1)
+    assert failed(found) == {"who"}
+    assert "identifiers were given in an order" in found.summary
+
+
+def test_the_command_finds_a_sorted_table_and_says_what_to_do(few, tmp_path):
+    rows, release = few
+    parquet.write_table(rows, tmp_path / "t.parquet")
+    release.save(tmp_path / "r.choral", tmp_path / "key")
+    written(release, tmp_path / "t.parquet", tmp_path, "codes.csv", arrange="table")
+    given = ["r.choral", "--key", "key", "--table", "t.parquet", "--disclosed", "codes.csv"]
+    ended = CliRunner().invoke(app, ["audit", *(w if w.startswith("-") else str(tmp_path / w) for w in given)])
+    assert ended.exit_code == 1
+    assert "disclose without --arrange and --with-rows" in " ".join(ended.output.split())
+
+
+@pytest.mark.parametrize("n", [30, 1000, 8000])
+@pytest.mark.parametrize("test", [windows, neighbours])
+def test_codes_in_random_order_seldom_fail(n, test):
+    """200 orders (50 where tables are drawn): p is below 0.05 for 10, give or take 3.1; the bound is five times that."""
+    draws = np.random.default_rng(n)
+    codes = np.repeat(np.arange(6), np.maximum(1, np.array([50, 25, 20, 3, 1.9, 0.1]) * n / 100).astype(int))
+    found = [test(draws.permutation(codes), 6, draws).p_value for _ in range(200 if n > 100 else 50)]
+    assert sum(p < 0.05 for p in found) <= 0.05 * len(found) + 5 * (0.0475 * len(found)) ** 0.5
+
+
+def test_what_stands_together_is_found():
+    """Families of three with one code in four the same are found by neighbours; a slow drift by windows."""
+    draws = np.random.default_rng(5)
+    families = np.where(draws.random(6000) < 0.25, np.repeat(draws.integers(0, 3, 2000), 3), draws.integers(0, 3, 6000))
+    assert neighbours(families, 3, draws).p_value < 1e-4
+    drift = (draws.random(6000) < np.linspace(0.4, 0.6, 6000)).astype(np.int64)
+    assert windows(drift, 2, draws).p_value < 1e-8
+    assert neighbours(drift, 2, draws).p_value > 1e-4, "which is why both are asked"
 
 
 def test_the_command_says_what_an_arrangement_tells(table, release, tmp_path):

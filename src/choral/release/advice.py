@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from choral.describe.display import at_most
+from choral.release.arrange import ROW
 from choral.release.binned import inside_bins, spoken
 from choral.release.out_of_sample import VALIDATION
+from choral.release.output_tests import FILE
 
 if TYPE_CHECKING:
     from choral.release.audit import Audit
@@ -168,10 +170,18 @@ def _output(audit: Audit) -> list[str]:
     failed = [test for test in audit.output.tests if test.protected and test.adjusted < UNLIKELY]
     if not failed:
         return ["The codes that were given out pass every test of what is promised."]
+    ordered = [test.order for test in failed if test.order is not None]
+    remedies = (
+        [] if len(ordered) == len(failed) else ["They may be of another release or another table, or drawn twice."]
+    )
+    if FILE in ordered or ROW in ordered:
+        remedies.append("Their order tells protected values: disclose without --arrange and --with-rows.")
+    if any(order not in (FILE, ROW) for order in ordered):
+        remedies.append("Their identifiers were given in an order that tells protected values: give others, at random.")
     what = [f"{'+'.join(test.about)} is {test.question}" if test.about else test.question for test in failed]
     return [
         "The codes that were given out FAIL, as by chance one honest output in a hundred does: they contradict that "
-        f"{'; that '.join(what[:3])}. They may be of another release or another table, or drawn twice. Do not publish them."
+        f"{'; that '.join(what[:3])}. {' '.join(remedies)} Do not publish them."
     ]
 
 

@@ -41,6 +41,7 @@ ARRANGEMENTS: tuple[Arrangement, ...] = get_args(Arrangement)
 Places: TypeAlias = npt.NDArray[np.uint64]
 """The place of each record among 2¹²⁸, as two words, the high one first."""
 
+ROW = "row"
 HIGH, LOW = "high", "low"
 ROWS_AT_ONCE = 1 << 18
 MOST_BITS = 8
@@ -73,7 +74,7 @@ def keyed_order(key: bytes, blocks: identity.Blocks) -> npt.NDArray[np.intp]:
     """The positions of the records in the keyed arrangement, the first one first.
 
     >>> keyed_order(bytes(32), identity.positions(0, 5)).tolist()
-    [1, 0, 4, 2, 3]
+    [4, 3, 1, 0, 2]
     """
     high, low = places(key, blocks).T
     return np.lexsort((low, high))

@@ -29,6 +29,7 @@ from choral.release.out_of_sample import OutOfSample, uniform_bound, validated_b
 from choral.release.output_tests import OutputTests, output_tests
 from choral.release.ranking import Estimates, within_reach
 from choral.release.recipe import Recipe
+from choral.release.serial import serial_tests
 from choral.release.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
 
 MOST_LOOKED_AT = 1500
@@ -289,7 +290,9 @@ def _audit_release(
     if disclosed is not None:
         given = codes_given(release, table, disclosed, _tested(groups))
         promised = [group for g, group in enumerate(groups) if disclosure.problem.budget(g) is None]
-        output = output_tests(given.by_group, given.by_state, _with_row_of_unseen(release), promised, seed)
+        channel = _with_row_of_unseen(release)
+        further = serial_tests(given.orders, len(channel), seed)
+        output = output_tests(given.by_group, given.by_state, channel, promised, seed, further)
     columns = [name for name in seen.law.names if name not in (STATE, recipe.state_column)]
     bins = bins_of(recipe)
     return _findings(release, seen, view, laws, columns, composed, bounds, output, notes, bins, inside, absence)

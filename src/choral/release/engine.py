@@ -29,7 +29,7 @@ import numpy.typing as npt
 from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
 from choral.files import check_output, keep_apart
 from choral.release import identity
-from choral.release.arrange import Arrangement, Places, Sorter, check_arrangement
+from choral.release.arrange import ROW, Arrangement, Places, Sorter, check_arrangement
 from choral.release.drawing import Drawing
 from choral.release.file import Release
 from choral.release.ledger import Use, open_ledger
@@ -48,7 +48,6 @@ Progress: TypeAlias = Callable[[int, int], None]
 """Called with the rows that are done and the rows that there are."""
 
 ROWS_AT_ONCE = 1 << 18
-ROW = "row"
 CODE = "code"
 STATE = "choral state"
 ENDINGS = (".parquet", ".csv")

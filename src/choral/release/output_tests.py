@@ -22,6 +22,8 @@ from choral.problem.kernel import Floats
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
+FILE = ""
+"""The order in which codes stand in what was given out; other orders have the name of a column, which is not empty."""
 EXPECTED = 5
 """The least expected count of any cell for which the chi-square law is used."""
 DRAWS = 1999
@@ -50,6 +52,8 @@ class OutputTest:
     adjusted: float
     protected: bool = False
     """Whether the release promises what is asked."""
+    order: str | None = None
+    """The order that a test of order is about: `FILE`, or the column whose values are sorted."""
 
 
 @dataclass(frozen=True)
@@ -175,11 +179,13 @@ def output_tests(
     channel: Floats,
     protected: Sequence[Sequence[str]],
     seed: int | None = None,
+    further: Sequence[OutputTest] = (),
 ) -> OutputTests:
     """Independence of each group of columns, agreement with the channel, and a classifier for what is protected.
 
     `by_group` has for each group counts of values by codes; `by_state` counts of states by codes. What is within a group of
-    `protected` is promised to be independent. `seed` is for tests.
+    `protected` is promised to be independent. `further` tests are corrected
+    together with these. `seed` is for tests.
     """
     generator = np.random.default_rng(seed)
     agrees, impossible = follows(by_state, channel, generator)
@@ -187,6 +193,7 @@ def output_tests(
     tests = [
         *(replace(independence(t, about, generator), protected=about in promised) for about, t in by_group.items()),
         replace(agrees, protected=True),
+        *further,
     ]
     guesses = tuple(guess(table, about, generator) for about, table in by_group.items() if about in promised)
     return OutputTests(int(by_state.sum()), holm(tests), guesses, impossible)

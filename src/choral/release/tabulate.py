@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from choral.describe.joint import Joint
 from choral.errors import ColumnError, LawError
 from choral.problem.solution import ExactChannel
+from choral.release import identity
+from choral.release.arrange import ROW, keyed_order
 from choral.release.binned import binned_and_protected
+from choral.release.drawing import Drawing
 from choral.release.file import Release
 from choral.release.kinds import kind_of_type
 from choral.release.leakage import Leakage, Published, with_unseen
-from choral.release.output_tests import Counts
+from choral.release.output_tests import FILE, Counts
 from choral.release.recipe import Recipe, canonical_sql
 from choral.release.sql import identifier
 from choral.release.table import Source, open_table, reading
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 STATE = "choral state"
-ROW = "row"
 CODE = "code"
+LONGEST_NUMBER = 40
+"""Digits of the numbers in identifiers that are put in order by value."""
 GIVEN = "choral_given"
 MOST_FURTHER = 30
 """Columns that the release does not look at are audited too if they have at most this many values."""
@@ -141,17 +149,23 @@ def _raw_leakage(release: Release, group: tuple[str, ...], rows: list[Any]) -> L
 
 @dataclass(frozen=True)
 class Given:
-    """Counts of codes that were given out, by values of each group of columns and by state."""
+    """Counts of codes that were given out, by values of each group of columns and by state; and the codes in the order of
+    the file and of each column beside them."""
 
     by_group: dict[tuple[str, ...], Counts]
     by_state: Counts
+    orders: Mapping[str, Counts] = field(default_factory=dict)
 
 
 def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[Sequence[str]]) -> Given:
-    """Join a table with its disclosed codes, by row number or by the identifier that both have."""
+    """Join a table with its disclosed codes, by the identifier that both have, or by row number.
+
+    Where codes stand alone, the key of the release says which row each line is of.
+    """
     recipe = release.recipe
     output = disclosed if isinstance(disclosed, Source) else open_table(disclosed, as_written=lambda name: name != CODE)
-    key = _key(output)
+    keys = _keys(output)
+    key = keys[0] if keys else ROW
     by_row = key == ROW
     table = source
     if not isinstance(source, Source):
@@ -159,10 +173,13 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     recipe.check(table.columns, table.name)
     if not by_row:
         table.require([key], "id")
+    items = ", ".join(
+        [*(f"CAST({identifier(name)} AS VARCHAR) AS {identifier(name)}" for name in keys), identifier(CODE)]
+    )
     with reading(output.name):
-        arrow = output.connection.sql(
-            f"SELECT CAST({identifier(key)} AS VARCHAR) AS {identifier(key)}, {identifier(CODE)} FROM {output.sql}"
-        ).to_arrow_table()
+        arrow = output.connection.sql(f"SELECT {items} FROM {output.sql}").to_arrow_table()
+    if not keys:
+        arrow = arrow.add_column(0, ROW, [rows_of_lines(release, table, arrow.column(0), output.name)])
     if len(set(arrow.column(0).to_pylist())) < arrow.num_rows:
         raise LawError(
             f"'{key}' in {output.name} is not different for every row.", "Give the file that disclose wrote."
@@ -187,7 +204,43 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
             f"{arrow.num_rows - joined} of {arrow.num_rows} rows of {output.name} belong to no row of {table.name}.",
             "Give the table that was disclosed.",
         )
-    return _given(release, rows, names, groups, output.name)
+    found = _given(release, rows, names, groups, output.name)
+    codes = arrow.column(CODE).to_numpy()
+    orders = {name: codes[in_natural_order(arrow.column(name).to_pylist())] for name in keys}
+    return replace(found, orders={FILE: codes, **orders})
+
+
+def rows_of_lines(release: Release, table: Source, codes: pa.ChunkedArray, place: str) -> pa.Array:
+    """The numbers of the rows that codes without identifiers or row numbers are of, one for each line."""
+    import pyarrow as pa
+
+    with reading(table.name):
+        query = release.recipe.select(table.sql, table.columns, [], STATE)
+        states = table.connection.sql(query).to_arrow_table().column(0)
+    kept = np.flatnonzero(states.is_valid().to_numpy())
+    drawing = Drawing.of(release, table.digest())
+    blocks = identity.positions(0, len(states))[kept]
+    drawn = drawing.codes(states.drop_null().to_numpy(), blocks)
+    for order in (keyed_order(drawing.order, blocks), np.arange(len(kept))):
+        if codes.to_pylist() == drawn[order].tolist():
+            return pa.array((kept[order] + 1).astype(str))
+    raise LawError(
+        f"{place} has codes alone, and they are not those that this release draws for {table.name}, arranged by its key or "
+        "as in the table; so nobody can say which row each one is of.",
+        "Give the very file that was disclosed, or codes with identifiers or row numbers.",
+    )
+
+
+def in_natural_order(texts: Sequence[str]) -> list[int]:
+    """Positions of texts, sorted as people number things: a run of digits counts by its value.
+
+    >>> in_natural_order(["p10", "p9", "a"])
+    [2, 1, 0]
+    """
+    keys = [
+        re.sub(r"\d+", lambda digits: digits.group().lstrip("0").rjust(LONGEST_NUMBER, "0"), text) for text in texts
+    ]
+    return sorted(range(len(texts)), key=keys.__getitem__)
 
 
 def _given(release: Release, rows: list[Any], names: list[str], groups: Sequence[Sequence[str]], place: str) -> Given:
@@ -206,15 +259,15 @@ def _given(release: Release, rows: list[Any], names: list[str], groups: Sequence
     return Given({group: np.array(list(sums.values())) for group, sums in found.items()}, by_state)
 
 
-def _key(output: Source) -> str:
-    """What identifies the rows of an output: the column beside the codes."""
-    keys = [name for name in output.columns if name != CODE]
-    if CODE not in output.columns or len(keys) != 1:
+def _keys(output: Source) -> list[str]:
+    """The columns beside the codes: an identifier, row numbers, both or none."""
+    keys = sorted((name for name in output.columns if name != CODE), key=lambda name: name == ROW)
+    if CODE not in output.columns or len(keys) - (ROW in keys) > 1:
         raise ColumnError(
             f"{output.name} has the columns {', '.join(output.columns)}.",
-            f"Give the file that disclose wrote: '{CODE}', and '{ROW}' or an identifier.",
+            f"Give the file that disclose wrote: '{CODE}', and an identifier, '{ROW}', both or neither.",
         )
-    return keys[0]
+    return keys
 
 
 def _further(table: Source, names: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -38,6 +38,10 @@ def audit(
             help="A table that the fit never saw, best several times as large: much tighter bounds about new records."
         ),
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="The file with the release's key, if it lives apart: for codes without identifiers."),
+    ] = None,
     confidence: Annotated[float, typer.Option(help="Of the bounds about new records.")] = 0.95,
     as_json: AsJson = False,
 ) -> None:
@@ -51,7 +55,7 @@ def audit(
     from choral.release.file import load_release
 
     found = audited(
-        load_release(release),
+        load_release(release, key),
         table,
         disclosed,
         also=also or (),
