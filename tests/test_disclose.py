@@ -500,7 +500,13 @@ def test_the_command_says_what_it_did(folder, release):
     ended = run(folder / "release.choral", folder / "table.csv", "-o", output, "--id", "who")
     assert ended.exit_code == 0, ended.output
     new = f"A NEW ledger was started at {folder / 'choral.ledger'}"
-    for part in ("6000 of 6000 rows", "column 'who'", "the order tells nothing", f"recorded in {folder / 'choral.ledger'}", new):
+    for part in (
+        "6000 of 6000 rows",
+        "column 'who'",
+        "the order tells nothing",
+        f"recorded in {folder / 'choral.ledger'}",
+        new,
+    ):
         assert part in ended.output
     facts = json.loads(
         run(folder / "release.choral", folder / "table.csv", "-o", output, "--id", "who", "--force", "--json").output
