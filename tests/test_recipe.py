@@ -177,11 +177,11 @@ def test_a_csv_is_read_with_the_types_of_the_fit(tmp_path):
     assert table.columns == {"W": "BIGINT", "zip": "VARCHAR", "n": "BIGINT"}
     recipe = pose_table(table, "W", ["zip"], ["zip", "n"], min_count=1).recipe
     later.write_text("zip,n\n17,1\na0,0\n")
-    assert open_table(later, recipe.types).columns == {"zip": "VARCHAR", "n": "BIGINT"}
-    assert by_sql(recipe, open_table(later, recipe.types)) == [-1, recipe.state_of({"zip": "a0", "n": 0})]
+    assert open_table(later, recipe.as_read).columns == {"zip": "VARCHAR", "n": "BIGINT"}
+    assert by_sql(recipe, open_table(later, recipe.as_read)) == [-1, recipe.state_of({"zip": "a0", "n": 0})]
     later.write_text("zip,n\na0,0\na0,many\n")
-    changed = open_table(later, recipe.types)
-    with pytest.raises(LawError, match=r"Line 3 .* column 'n': .*many"), reading(changed.name):
+    changed = open_table(later, recipe.as_read)
+    with pytest.raises(LawError, match=r"row 2 of .*'many' of column 'n' is not a whole number"), reading(changed):
         by_sql(recipe, changed)
 
 

@@ -25,6 +25,10 @@ class LawError(ChoralError, ValueError):
     """Weights that are no law: negative, not finite, of the wrong shape, or of the wrong sum."""
 
 
+class FieldError(LawError):
+    """A field of a table that is not written in the form of its column's kind."""
+
+
 class ColumnError(ChoralError, LookupError):
     """A column or a value that the law does not have."""
 

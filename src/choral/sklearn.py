@@ -161,10 +161,10 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         recipe = self.release_.recipe
-        source = open_table(columns)
+        source = open_table(columns, recipe.as_read)
         with closing(source.connection):
             recipe.check(source.columns, "X")
-            with reading("X"):
+            with reading(source):
                 found = source.connection.sql(recipe.select(source.sql, source.columns)).to_arrow_table().column(0)
             digest = None if self.id is not None else source.digest()
         states = found.to_numpy()
@@ -255,7 +255,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not numeric:
             return {}
         counts = ", ".join(f"count(DISTINCT {identifier(name)})" for name in numeric)
-        with reading(source.name):
+        with reading(source):
             [values] = source.connection.execute(f"SELECT {counts} FROM {source.sql}").fetchall()
         return {name: int(self.bins) for name, many in zip(numeric, values, strict=True) if many > self.bins}
 

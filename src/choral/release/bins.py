@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from choral.errors import LawError, ProblemError
+from choral.release.forms import form_of
 from choral.release.kinds import KINDS, NUMERIC, kind_of_type
 from choral.release.recipe import number_sql
 from choral.release.sql import identifier
@@ -46,17 +47,17 @@ def edges_of(source: Source, name: str, rule: Bins, where: str = "") -> tuple[fl
     """
     if name in source.known_edges:
         return source.known_edges[name]
-    number = number_sql(name, kind_of_type(source.columns[name]) or "")
+    number = number_sql(name, source.columns[name])
     values = f"SELECT {number} AS v FROM {source.sql} WHERE {number} IS NOT NULL AND NOT isnan({number}){where}"
 
     def extent() -> tuple[Any, ...]:
-        with reading(source.name):
+        with reading(source):
             query = f"SELECT min(v), max(v), count(*) FROM ({values})"
             return source.connection.execute(query).fetchall()[0]
 
     def at_ranks(ranks: Sequence[int]) -> Sequence[float]:
         wanted = ", ".join(f"min(v) FILTER (upto > {rank})" for rank in ranks)
-        with reading(source.name):
+        with reading(source):
             return source.connection.execute(
                 f"SELECT {wanted} FROM (SELECT v, sum(n) OVER (ORDER BY v) AS upto FROM "
                 f"(SELECT v, count(*) AS n FROM ({values}) GROUP BY v))"
@@ -151,12 +152,12 @@ def _not_numeric(source: Source, name: str, kind: str | None) -> ProblemError:
     what = f"'{name}' holds {KINDS.get(kind or '', source.columns[name])} and cannot be binned"
     if kind != "text":
         return ProblemError(f"{what}.", "Bins are for numeric columns.")
-    column = f"trim(CAST({identifier(name)} AS VARCHAR))"
+    column, number = f"nullif(CAST({identifier(name)} AS VARCHAR), '')", form_of("DOUBLE").value_sql("v")
     rows = f"SELECT row_number() OVER () AS r, {column} AS v FROM {source.sql}"
-    with reading(source.name):
+    with reading(source):
         [(all_, strange, first, value)] = source.connection.execute(
             f"SELECT count(v), count(v) FILTER (bad), min(r) FILTER (bad), arg_min(v, r) FILTER (bad) FROM "
-            f"(SELECT r, v, TRY_CAST(v AS DOUBLE) IS NULL AND v IS NOT NULL AS bad FROM ({rows}))"
+            f"(SELECT r, v, ({number}) IS NULL AND v IS NOT NULL AS bad FROM ({rows}))"
         ).fetchall()
     if 2 * strange > all_:
         return ProblemError(f"{what}.", "Bins are for numeric columns.")

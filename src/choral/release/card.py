@@ -218,7 +218,7 @@ def decode(card: Card, codes: Any, output: str | os.PathLike[str], *, force: boo
             )
         kind = "FORMAT csv, HEADER" if target.suffix.lower() == ".csv" else "FORMAT parquet"
         select = f"SELECT {', '.join(items)} FROM {table.sql}"
-        with whole_file(target, force) as hidden, reading(table.name):
+        with whole_file(target, force) as hidden, reading(table):
             table.connection.execute(f"COPY ({select}) TO {text_literal(str(hidden))} ({kind})")
     return rows
 
@@ -232,7 +232,7 @@ def _checked_codes(card: Card, table: Source) -> int:
     last = card.document["unseen_code"]
     largest = card.codes - 1 if last is None else int(last)
     column = identifier(CODE)
-    with reading(table.name):
+    with reading(table):
         [(rows, strange)] = table.connection.execute(
             f"SELECT count(*), count(*) FILTER ({column} IS NULL OR {column} < 0 OR {column} > {largest}) FROM {table.sql}"
         ).fetchall()

@@ -90,7 +90,7 @@ def alphabets(
     if not rows:
         raise LawError(f"Every row of {table.name} has a missing value.", "Say missing='value' (--missing value).")
     columns = [known[n] if n in known else _column(table, asked, bins, n, rows, where) for n in asked.needed]
-    target = ", ".join(column.code_sql() for column in columns if column.name in asked.reveal)
+    target = ", ".join(_code(table, column) for column in columns if column.name in asked.reveal)
     if len(_rows(table, f"SELECT DISTINCT {target} FROM {table.sql} WHERE TRUE{where} LIMIT 2")) == 1:
         raise ProblemError(
             f"The target '{'+'.join(asked.reveal)}' has one value in {table.name}: there is nothing to tell.",
@@ -101,7 +101,7 @@ def alphabets(
 
 def count(table: Source, columns: Sequence[Column], where: str = "") -> Counts:
     """How often each combination of values of these columns occurs."""
-    items = ", ".join(f"{column.code_sql()} AS c{i}" for i, column in enumerate(columns))
+    items = ", ".join(f"{_code(table, column)} AS c{i}" for i, column in enumerate(columns))
     groups = f"SELECT {items}, {table.tally()} AS n FROM {table.sql} WHERE TRUE{where} GROUP BY ALL"
     rows = _rows(table, f"{groups} LIMIT {MOST_CELLS + 1}")
     if len(rows) > MOST_CELLS:
@@ -168,6 +168,10 @@ def _without(name: str, asked: Asked) -> str:
     return f" If it identifies records, leave it out: --use {listed}."
 
 
+def _code(table: Source, column: Column) -> str:
+    return column.code_sql(table.columns[column.name])
+
+
 def _rows(table: Source, sql: str) -> list[tuple[Any, ...]]:
-    with reading(table.name):
+    with reading(table):
         return table.connection.execute(sql).fetchall()

@@ -99,7 +99,7 @@ def disclose_table(
     book = Path(ledger)
     keep_apart({"the codes": target}, {"the ledger": book, "the table": table})
     check_output(target, force)
-    source = open_table(table, release.recipe.types, lambda name: name == id)
+    source = open_table(table, release.recipe.as_read, lambda name: name == id)
     with closing(source.connection):
         release.recipe.check(source.columns, source.name)
         return _Run(release, source, id, arranged, with_rows, target, force, book, progress).run()
@@ -172,9 +172,9 @@ class _Run:
     def _stream(self, drawn: Sorter, entry: Entry) -> None:
         carried = [] if self.id is None else [self.id]
         query = self.release.recipe.select(self.source.sql, self.source.columns, carried, STATE)
-        with reading(self.source.name):
+        with reading(self.source):
             batches = self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
-        for batch in _batches(batches, self.source.name):
+        for batch in _batches(batches, self.source):
             told = self._told(batch, entry)
             if self.first_unseen is None or self.release.recipe.unseen == "code":
                 drawn.add(*told)
@@ -241,7 +241,7 @@ class _Run:
         found: list[Place] = []
         start = 0
         query = f"SELECT {identifier(str(self.id))} FROM {self.source.sql}"
-        for batch in _batches(self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE), self.source.name):
+        for batch in _batches(self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE), self.source):
             blocks = identity.blocks(batch.column(0), str(self.id), start)
             spelt = (blocks, normal_blocks(batch.column(0), blocks))
             here = np.flatnonzero(np.any([entry.tags_of(some) == np.uint64(tag) for some in spelt], axis=0))
@@ -261,7 +261,7 @@ def kind_of_id(source: Source, id: str) -> identity.Kind:
         )
     if source.columns[id] == "UUID":  # DuckDB hands these on as text
         return "uuid"
-    with reading(source.name):
+    with reading(source):
         empty = source.connection.sql(f"SELECT {identifier(id)} FROM {source.sql} LIMIT 0")
         return identity.kind_of(empty.to_arrow_table().schema.field(0).type, id)
 
@@ -273,25 +273,27 @@ def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-def _batches(reader: pa.RecordBatchReader, name: str) -> Iterator[pa.RecordBatch]:
+def _batches(reader: pa.RecordBatchReader, source: Source) -> Iterator[pa.RecordBatch]:
     """The batches of a query; an error in the middle of a table is told like one at its beginning."""
     import pyarrow as pa
 
     while True:
         try:
-            with reading(name):
+            with reading(source):
                 batch = reader.read_next_batch()
         except StopIteration:
             return
         except (pa.ArrowException, OSError) as error:
-            raise LawError(f"{name} cannot be read: {str(error).splitlines()[0]}", "Check that it is whole.") from None
+            raise LawError(
+                f"{source.name} cannot be read: {str(error).splitlines()[0]}", "Check that it is whole."
+            ) from None
         yield batch
 
 
 def _what_is_unseen(recipe: Recipe, source: Source, row: int) -> str:
     """The column, or that it is the combination, that was not seen in a row."""
-    query = f"{recipe.values_select(source.sql, recipe.use)} LIMIT 1 OFFSET {row}"
-    with reading(source.name):
+    query = f"{recipe.values_select(source.sql, source.columns, recipe.use)} LIMIT 1 OFFSET {row}"
+    with reading(source):
         [codes] = source.connection.execute(query).fetchall()
     columns = [f"'{name}'" for name, code in zip(recipe.use, codes, strict=True) if code is None]
     return (

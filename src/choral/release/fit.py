@@ -23,7 +23,7 @@ from choral.release.file import KEY_BYTES, Release
 from choral.release.laws import law_for
 from choral.release.recipe import MISSING, UNSEEN, Column, Recipe
 from choral.release.states import merge_rare, with_states
-from choral.release.table import Source, opened
+from choral.release.table import AsRead, Source, opened
 
 MIN_COUNT = 5
 """Combinations of used values that occur less often than this are merged, unless told."""
@@ -62,6 +62,7 @@ def fit(
     *,
     bins: Mapping[str, Bins] | str | None = None,
     missing: str = "value",
+    empty: str = "missing",
     min_count: int = MIN_COUNT,
     law: str = "frequencies",
     unseen: str = "refuse",
@@ -82,6 +83,7 @@ def fit(
                "age=40,55,70; dose=q4". What is private of a binned column is the bin, not the exact value; values inside
                a bin may be told through other columns
     missing    "value": a missing value is a value of its own; "drop": such rows are left out; "error"
+    empty      what an empty text is, in every kind of table: "missing", or a "value" (an opened `Source` has its rule)
     min_count  combinations of used values that occur less often are merged into one state
     law        "frequencies" of the table, or an estimate or declared law (`choral.release.laws`)
     unseen     what a record gets that has no state: "refuse", or "code", one more code
@@ -95,7 +97,7 @@ def fit(
     >>> release.recipe.state_of({"a": 1, "b": 0}), round(release.disclosure.information, 6)
     (2, 1.0)
     """
-    with opened(source) as table:
+    with opened(source, AsRead(empty=empty)) as table:
         posed = pose_table(
             table, reveal, protect, use, order, bins=bins, missing=missing, min_count=min_count, law=law, unseen=unseen
         )
@@ -170,6 +172,7 @@ def pose_table(
         law=origin.to_document(),
         table_digest=digest,
         table_rows=sum(counts.values()),
+        empty=table.empty,
     )
     return Posed(with_states(joint, recipe), recipe)
 
@@ -234,7 +237,7 @@ def _used_counts(counts: Counts, columns: Sequence[Column], joint: Joint, use: S
 def _other_law(source: Any, recipe: Recipe) -> Joint:
     """The frequencies of another table, in the alphabets of the recipe."""
     names = [column.name for column in recipe.columns]
-    with opened(source, recipe.types) as table:
+    with opened(source, recipe.as_read) as table:
         for name in names:
             if name not in table.columns:
                 raise ColumnError(f"{table.name} has no column '{name}'.", "It needs the columns of the first table.")

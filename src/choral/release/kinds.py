@@ -35,4 +35,6 @@ def kind_of_value(value: Any) -> str:
     """What a Python value is, in the same words."""
     kinds = ((bool, "bool"), (int, "int"), (float, "float"), (Decimal, "decimal"), (str, "text"))
     later = ((datetime.datetime, "datetime"), (datetime.date, "date"))
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return "a point in time with a zone"
     return next((kind for type_, kind in (*kinds, *later) if isinstance(value, type_)), type(value).__name__)

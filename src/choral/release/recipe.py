@@ -23,6 +23,7 @@ from choral.errors import ColumnError, LawError, ReleaseFileError, TooLargeError
 from choral.exact.certificate import decode, encode
 from choral.release.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value
 from choral.release.sql import identifier, text_literal
+from choral.release.table import EMPTY, AsRead
 
 MISSING = ("value", "drop", "error")
 UNSEEN = ("refuse", "code")
@@ -60,7 +61,8 @@ class Column:
             return self._position.get(None, -1)
         kind = kind_of_value(value)
         if self.edges is not None and kind in NUMERIC:
-            return sum(float(value) >= edge for edge in self.edges)
+            number = _as_float(value)
+            return sum(number >= edge for edge in self.edges)
         if kind == "int" and self.kind == "float" and _as_float(value) == value:
             kind = "float"
         if kind != self.kind:
@@ -71,18 +73,23 @@ class Column:
             )
         return self._position.get(value, -1)
 
-    def value_sql(self) -> str:
-        """SQL of the value, NULL where it is missing; a binned column may hold numbers of any kind."""
+    @property
+    def type_read(self) -> str:
+        """The type that a field of a text file is read as; a binned column may hold numbers of any kind."""
+        return self.type if self.edges is None or self.type == "FLOAT" else "DOUBLE"
+
+    def value_sql(self, type_: str | None = None) -> str:
+        """SQL of the value in a column of this type, NULL where it is missing."""
         if self.edges is not None:
-            number = number_sql(self.name, self.kind)
+            number = number_sql(self.name, type_ or self.type)
             return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
         return canonical_sql(self.name, self.kind)
 
-    def code_sql(self) -> str:
-        """SQL of the position of the value in the alphabet; NULL for what is not in it."""
-        value = self.value_sql()
+    def code_sql(self, type_: str | None = None) -> str:
+        """SQL of the position in the alphabet of the value in a column of this type; NULL for what is not in it."""
+        value = self.value_sql(type_)
         if self.edges is not None:
-            number = number_sql(self.name, self.kind)
+            number = number_sql(self.name, type_ or self.type)
             steps = " ".join(f"WHEN {number} < {literal(edge)} THEN {i}" for i, edge in enumerate(self.edges))
             found = f"CASE {steps} ELSE {len(self.edges)} END" if steps else "0"
         else:
@@ -115,9 +122,12 @@ def canonical_sql(name: str, kind: str) -> str:
     return {"text": f"CAST({column} AS VARCHAR)", "datetime": f"CAST({column} AS TIMESTAMP)"}.get(kind, column)
 
 
-def number_sql(name: str, kind: str) -> str:
-    """SQL of a number as a float, rounded as Python rounds it."""
-    if kind == "decimal":
+def number_sql(name: str, type_: str) -> str:
+    """SQL of the float that is nearest to a number: it depends on the number alone, not on the type that holds it.
+
+    DuckDB's own casts of decimals and of integers with more than 64 bits are not always the nearest.
+    """
+    if kind_of_type(type_) == "decimal" or type_ in ("HUGEINT", "UHUGEINT"):
         return f"CAST(CAST({identifier(name)} AS VARCHAR) AS DOUBLE)"
     return f"CAST({identifier(name)} AS DOUBLE)"
 
@@ -191,6 +201,7 @@ class Recipe:
     table_digest: str
     table_rows: int
     after: After | None = None
+    empty: str | None = None
 
     @property
     def size(self) -> int:
@@ -198,9 +209,9 @@ class Recipe:
         return self.kept + len(self.merged)
 
     @property
-    def types(self) -> dict[str, str]:
-        """The types of the columns when the release was fitted: what a CSV file is to be read with."""
-        return {column.name: column.type for column in self.columns}
+    def as_read(self) -> AsRead:
+        """How a table is to be read: as the one that was fitted."""
+        return AsRead({column.name: column.type_read for column in self.columns}, self.empty, find=False)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -218,12 +229,16 @@ class Recipe:
 
     def state_of(self, record: Mapping[str, Any] | Sequence[Any]) -> int | None:
         """The position of one record among the states; -1 for what was not seen, None for what `missing drop` leaves out."""
-        raw = by_name(record, self.use)
+        raw = [self._present(value) for value in by_name(record, self.use)]
         if self.missing == "drop":
             others = [record[c.name] for c in self.columns if c.name in record] if isinstance(record, Mapping) else []
-            if any(missing_as_none(value) is None for value in (*raw, *others)):
+            if any(missing_as_none(self._present(value)) is None for value in (*raw, *others)):
                 return None
         return self.state_of_combination.get(tuple(c.code_of(v) for c, v in zip(self._used, raw, strict=True)), -1)
+
+    def _present(self, value: Any) -> Any:
+        """A raw value, None for an empty text that is missing."""
+        return None if self.empty == "missing" and isinstance(value, str) and not value else value
 
     def check(self, columns: Mapping[str, str], name: str = "the table") -> None:
         """Raise unless a table with columns of these types has the used ones, and of the kind they had at fit time."""
@@ -250,7 +265,7 @@ class Recipe:
         `columns` are those of the source, with their types. -1 stands for a value or combination that was not seen; NULL
         for a row that `missing drop` leaves out, as at fit time: if any column that the release is about has a gap.
         """
-        found = f"coalesce({self._state_sql()}, -1)"
+        found = f"coalesce({self._state_sql(columns)}, -1)"
         if self.missing == "drop":
             listed = [column.name for column in self.columns if column.name in columns]
             gap = " OR ".join(f"{canonical_sql(n, kind_of_type(columns[n]) or '')} IS NULL" for n in listed)
@@ -258,21 +273,21 @@ class Recipe:
         items = [*map(identifier, carry), f"CAST({found} AS INTEGER) AS {identifier(state)}"]
         return f"SELECT {', '.join(items)} FROM {source_sql}"
 
-    def values_select(self, source_sql: str, names: Sequence[str]) -> str:
+    def values_select(self, source_sql: str, columns: Mapping[str, str], names: Sequence[str]) -> str:
         """SQL that gives, row by row, the positions of the values of these columns in their alphabets; NULL if unseen."""
-        items = [f"CAST({self.column(name).code_sql()} AS INTEGER) AS {identifier(name)}" for name in names]
+        items = [f"CAST({self.column(n).code_sql(columns[n])} AS INTEGER) AS {identifier(n)}" for n in names]
         return f"SELECT {', '.join(items)} FROM {source_sql}"
 
-    def _state_sql(self) -> str:
+    def _state_sql(self, columns: Mapping[str, str]) -> str:
         """SQL of the state of a row, NULL if unseen, without a join: joins do not promise to keep the order of rows."""
         sizes = [len(column.values) for column in self._used]
         combinations = math.prod(sizes)
         if combinations > WIDEST:
             raise TooLargeError(f"The used columns have {combinations} combinations of values.", "Use fewer columns.")
         wide = "HUGEINT" if combinations >= 2**62 else "BIGINT"
-        number = f"CAST({self._used[0].code_sql()} AS {wide})"
+        number = f"CAST({self._used[0].code_sql(columns[self.use[0]])} AS {wide})"
         for column, size in zip(self._used[1:], sizes[1:], strict=True):
-            number = f"({number} * {size} + {column.code_sql()})"
+            number = f"({number} * {size} + {column.code_sql(columns[column.name])})"
         places = {self._number(codes, sizes): s for codes, s in self.state_of_combination.items()}
         if combinations <= DENSE:
             listed = ", ".join(str(places.get(i, "NULL")) for i in range(combinations))
@@ -307,6 +322,7 @@ class Recipe:
             "law": dict(self.law),
             "table": {"digest": self.table_digest, "rows": self.table_rows},
             "after": None if self.after is None else {"digest": self.after.digest, "first": list(self.after.first)},
+            **({} if self.empty is None else {"empty text": self.empty}),
         }
 
     @classmethod
@@ -330,6 +346,7 @@ class Recipe:
                 table_digest=str(document["table"]["digest"]),
                 table_rows=int(document["table"]["rows"]),
                 after=None if after is None else After(str(after["digest"]), tuple(map(int, after["first"]))),
+                empty=document.get("empty text"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ReleaseFileError(
@@ -338,6 +355,7 @@ class Recipe:
         known = {column.name for column in recipe.columns}
         named = {*recipe.use, *recipe.reveal, *(name for group in recipe.protect for name in group)}
         fits = named == known and recipe.missing in MISSING and recipe.unseen in UNSEEN
+        fits = fits and recipe.empty in (*EMPTY, None)
         if not fits or not recipe._counts_fit() or not (recipe.after is None or recipe.after.is_whole()):
             raise ReleaseFileError("The recipe of the release does not fit together.", "Get the file again.")
         return recipe
@@ -356,8 +374,9 @@ class Recipe:
         return listed and inside and several and adds_up
 
 
-def _as_float(value: int) -> float | None:
+def _as_float(value: Any) -> float:
+    """The nearest float; beyond the largest it is infinite."""
     try:
         return float(value)
     except OverflowError:
-        return None
+        return math.inf if value > 0 else -math.inf

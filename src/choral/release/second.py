@@ -59,7 +59,7 @@ def fit_after(
     out a column that the earlier release looks at, since the pair looks at it.
     """
     recipe = earlier.recipe
-    with opened(source) as table:
+    with opened(source, replace(recipe.as_read, find=True)) as table:
         _check_earlier(earlier, table)
         posed = pose_table(
             table,

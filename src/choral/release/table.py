@@ -9,14 +9,19 @@ import csv
 import hashlib
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from choral.errors import ColumnError, LawError, did_you_mean
+from choral.errors import ColumnError, FieldError, LawError, ProblemError, did_you_mean
+from choral.release import forms
+from choral.release.duckdb_words import plain_words
+from choral.release.forms import TEXT, Field
+from choral.release.found_types import types_found
+from choral.release.in_memory import arrow_of, check_names
+from choral.release.kinds import kind_of_type
 from choral.release.sql import identifier, text_literal
 
 if TYPE_CHECKING:
@@ -27,11 +32,30 @@ Chosen: TypeAlias = Callable[[str], bool]
 
 DELIMITERS = ",;\t|"
 READERS = {".csv": "read_csv", ".parquet": "read_parquet"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
-TEXT = "VARCHAR"
-CSV_TYPES = ("BIGINT", "DOUBLE", "DATE", TEXT)
+EMPTY = ("missing", "value")
+"""What an empty text is: the same as a missing value, or a value of its own."""
 FRAME = "choral_frame"
 DATABASE = "choral_source"
 ROWS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class AsRead:
+    """How the fields of a table become values.
+
+    types  of columns whose types are declared. Those of the others are found in a CSV file over the whole of it (`find`),
+           or else they are text
+    empty  what an empty text is: "missing", or "value"; None, the rule of releases that do not say: missing in CSV files,
+           a value elsewhere. A field of a CSV file that is empty is missing in any case, unless it is text in quotes
+    """
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    empty: str | None = "missing"
+    find: bool = True
+
+    def __post_init__(self) -> None:
+        if self.empty not in (*EMPTY, None):
+            raise ProblemError(f"empty={self.empty!r}.", f"Say one of {', '.join(EMPTY)}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +64,8 @@ class Source:
 
     `columns` maps names, as they are spelled, to DuckDB's types. `name` is how messages call the table. Where another
     engine has counted, a row stands for as many as the column `weight` says, and what it found is known: the table's digest,
-    and the edges of binned columns.
+    and the edges of binned columns. `stored` is the table before its `fields` became values, `empty` says what an empty
+    text is, and `remarks` has a sentence for a column that may not be what it was meant to be.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -51,6 +76,10 @@ class Source:
     weight: str | None = None
     known_digest: str | None = None
     known_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    stored: Source | None = None
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    empty: str | None = "missing"
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
     def tally(self, value: str | None = None) -> str:
         """SQL that counts rows, all or those with a `value`."""
@@ -61,7 +90,7 @@ class Source:
 
     def rows(self) -> int:
         """How many rows there are."""
-        with reading(self.name):
+        with reading(self):
             [(found,)] = self.connection.execute(f"SELECT {self.tally()} FROM {self.sql}").fetchall()
         return int(found)
 
@@ -72,6 +101,8 @@ class Source:
         """
         if self.known_digest is not None:
             return self.known_digest
+        if self.stored is not None:
+            return self.stored.digest()
         if self.path is not None and self.path.is_dir():
             listed = "".join(f"{_file_digest(part)}  {part.name}\n" for part in parts_of(self.path))
             return hashlib.sha256(listed.encode()).hexdigest()
@@ -80,7 +111,7 @@ class Source:
         whole = hashlib.sha256(repr(list(self.columns.items())).encode())
         texts = [f"CAST({identifier(name)} AS VARCHAR)" for name in self.columns]
         row = " || ".join(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)
-        with reading(self.name):
+        with reading(self):
             batches = self.connection.sql(f"SELECT sha256({row}) FROM {self.sql}").to_arrow_reader(ROWS_AT_ONCE)
             for batch in batches:
                 whole.update("".join(batch.column(0).to_pylist()).encode())
@@ -93,6 +124,25 @@ class Source:
         now = [part.stat() for part in parts_of(self.path)]
         return tuple(number for part in now for number in (part.st_ino, part.st_size, part.st_mtime_ns))
 
+    def refusal(self, column: str) -> FieldError | None:
+        """Why the first field of a column that is not of its form is refused; None where all are."""
+        checked = self.fields.get(column)
+        if self.stored is None or checked is None or checked.value == checked.given:
+            return None
+        [found] = self.connection.execute(
+            f"SELECT min(r), arg_min(t, r) FROM (SELECT row_number() OVER () AS r, CAST({checked.given} AS {TEXT}) AS t, "
+            f"{checked.value} AS v FROM {self.stored.sql}) WHERE t IS NOT NULL AND v IS NULL"
+        ).fetchall()
+        if found[0] is None:
+            return None
+        return _not_of_form(f"row {found[0]} of {self.name}", column, checked.words, found[1])
+
+    def check_fields(self, names: Iterable[str]) -> None:
+        """Raise for the first field of these columns that is not of its form."""
+        for name in names:
+            if (error := self.refusal(name)) is not None:
+                raise error
+
     def require(self, names: list[str], where: str) -> None:
         """Raise unless each of these is a column, spelled as it stands in the table."""
         for name in names:
@@ -102,12 +152,12 @@ class Source:
                 )
 
 
-def open_table(source: Any, types: Mapping[str, str] | None = None, as_written: Chosen | None = None) -> Source:
+def open_table(source: Any, how: AsRead | None = None, as_written: Chosen | None = None) -> Source:
     """A table, ready for queries: a path, `database.duckdb::table`, or a frame (pandas, polars, arrow, a mapping).
 
-    The types of a CSV file are found once over the whole file; `types` declares those of some columns instead, and a
-    field that is not of its declared type is an error when it is read. Columns that `as_written` chooses are text in
-    CSV and JSON files, whose types are only guessed: an identifier must not depend on the rest of its column.
+    The types of a CSV file are found once over the whole file, unless `how` declares them; a field that is not of the form of
+    its type (`choral.release.forms`) is an error when it is read. Columns that `as_written` chooses are text in CSV and JSON
+    files, whose types are only guessed: an identifier must not depend on the rest of its column.
 
     >>> open_table({"W": [0, 1, 1], "X": ["a", "a", None]}).columns
     {'W': 'BIGINT', 'X': 'VARCHAR'}
@@ -115,8 +165,8 @@ def open_table(source: Any, types: Mapping[str, str] | None = None, as_written: 
     connection = connect()
     try:
         if isinstance(source, str | os.PathLike):
-            return _opened_file(connection, os.fspath(source), types or {}, as_written)
-        return _opened_frame(connection, source)
+            return _opened_file(connection, os.fspath(source), how or AsRead(), as_written)
+        return _with_types(_opened_frame(connection, source), how or AsRead(), as_written)
     except BaseException:
         connection.close()
         raise
@@ -143,12 +193,12 @@ def parts_of(path: Path) -> list[Path]:
 
 
 @contextmanager
-def opened(source: Any, types: Mapping[str, str] | None = None, as_written: Chosen | None = None) -> Iterator[Source]:
+def opened(source: Any, how: AsRead | None = None, as_written: Chosen | None = None) -> Iterator[Source]:
     """A table for the time of a `with`; one that is open already stays open."""
     if isinstance(source, Source):
         yield source
         return
-    table = open_table(source, types, as_written)
+    table = open_table(source, how, as_written)
     try:
         yield table
     finally:
@@ -156,13 +206,25 @@ def opened(source: Any, types: Mapping[str, str] | None = None, as_written: Chos
 
 
 @contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Errors of DuckDB while a table is read, in plain words."""
+def reading(table: Source | str) -> Iterator[None]:
+    """Errors of DuckDB while a table is read, in plain words; of an opened table with the row of a field that is refused."""
     errors = _duckdb()
     try:
         yield
     except errors.Error as error:
-        raise LawError(*_plain_words(name, str(error))) from None
+        name = table if isinstance(table, str) else table.name
+        if (said := forms.refused(str(error))) is None:
+            raise LawError(*plain_words(name, str(error))) from None
+        found = None if isinstance(table, str) else table.refusal(said[0])
+        raise found or _not_of_form(name, *said) from None
+
+
+def _not_of_form(where: str, column: str, words: str, text: str) -> FieldError:
+    shown = repr(text if len(text) <= forms.SHOWN else text[: forms.SHOWN] + "…")
+    return FieldError(
+        f"In {where}, the field {shown} of column '{column}' is not {words}.",
+        "Correct it, or leave the row out: nothing is converted. A missing value is an empty field.",
+    )
 
 
 def _file_digest(path: Path) -> str:
@@ -179,9 +241,7 @@ def _duckdb() -> Any:
     return duckdb
 
 
-def _opened_file(
-    connection: duckdb.DuckDBPyConnection, text: str, types: Mapping[str, str], as_written: Chosen | None
-) -> Source:
+def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, how: AsRead, as_written: Chosen | None) -> Source:
     place, mark, table = text.partition("::")
     path = Path(place)
     reader = READERS.get(path.suffix.lower())
@@ -195,19 +255,45 @@ def _opened_file(
     if not path.is_file() and (mark or not path.is_dir()):
         raise LawError(f"{place} cannot be read: there is no such file.", "Check the path.")
     if mark:
-        return _opened_database(connection, path, table)
+        return _with_types(_opened_database(connection, path, table), how, as_written)
     names = [place] if path.is_file() else [str(part) for part in parts_of(path)]
     listed = ", ".join(text_literal(re.sub(r"([*?\[])", r"[\1]", name)) for name in names)
     literal = f"[{listed}]"
     if reader == "read_csv":
-        return _checked(_opened_csv(connection, path, literal, types, as_written))
-    whole = f"sample_size = -1, maximum_sample_files = {len(names)}"
-    sql = f"read_json({literal}, {whole})" if reader == "read_json" else f"read_parquet({literal})"
-    columns = columns_of(connection, sql, place)
-    if reader == "read_json" and as_written is not None:
-        columns = {name: TEXT if as_written(name) else type_ for name, type_ in columns.items()}
-        sql = f"read_json({literal}, columns = {_typed(columns)})"
-    return _checked(Source(connection, sql, columns, place, path))
+        return _checked(_opened_csv(connection, path, literal, how, as_written))
+    if reader == "read_json":
+        return _checked(_opened_json(connection, path, literal, how, as_written))
+    sql = f"read_parquet({literal})"
+    stored = _checked(Source(connection, sql, columns_of(connection, sql, place), place, path))
+    return _with_types(stored, how, as_written)
+
+
+def _with_fields(
+    stored: Source, how: AsRead, fields: Iterable[Field], remarks: Mapping[str, str] | None = None
+) -> Source:
+    """A stored table whose columns are read as these fields."""
+    named = {one.name: one for one in fields}
+    items = ", ".join(f"{one.sql} AS {identifier(name)}" for name, one in named.items())
+    return replace(
+        stored,
+        sql=f"(SELECT {items} FROM {stored.sql})",
+        columns={name: one.type for name, one in named.items()},
+        stored=stored,
+        fields=named,
+        empty=how.empty,
+        remarks=remarks or {},
+    )
+
+
+def _with_types(stored: Source, how: AsRead, as_written: Chosen | None) -> Source:
+    """A table whose columns have types of their own."""
+    fields = [
+        forms.typed(name, identifier(name), type_, None if as_written and as_written(name) else how.empty)
+        for name, type_ in stored.columns.items()
+    ]
+    if all(one.sql == identifier(one.name) for one in fields):
+        return replace(stored, empty=how.empty)
+    return _with_fields(stored, how, fields)
 
 
 def _typed(columns: Mapping[str, str]) -> str:
@@ -217,39 +303,67 @@ def _typed(columns: Mapping[str, str]) -> str:
 
 
 def _opened_csv(
-    connection: duckdb.DuckDBPyConnection,
-    path: Path,
-    literal: str,
-    types: Mapping[str, str],
-    as_written: Chosen | None,
+    connection: duckdb.DuckDBPyConnection, path: Path, literal: str, how: AsRead, as_written: Chosen | None
 ) -> Source:
-    """A CSV file with the types that its whole content has, or that were declared; dates are written 2026-01-31."""
+    """A CSV file, read as text, with the types that its whole content has, or that were declared."""
     header, delimiter = csv_header(path)
     for part in parts_of(path)[1:]:
         if csv_header(part) != (header, delimiter):
             raise LawError(f"{part} has another header than the other files of {path}.", "Give tables of one kind.")
-    dialect = f"{literal}, header = true, delim = {text_literal(delimiter)}, dateformat = '%Y-%m-%d'"
-    dialect += """, quote = '"', escape = '"'"""
+    dialect = f"""{literal}, header = true, delim = {text_literal(delimiter)}, quote = '"', escape = '"'"""
+    dialect += f", auto_detect = false, allow_quoted_nulls = {str(how.empty != 'value').lower()}"
+    texts = dict.fromkeys(header, TEXT)
+    stored = Source(connection, f"read_csv({dialect}, columns = {_typed(texts)})", texts, str(path), path)
 
-    def as_read(columns: Mapping[str, str]) -> str:
-        return f"read_csv({dialect}, auto_detect = false, columns = {_typed(columns)})"
+    def ask(query: str) -> list[tuple[Any, ...]]:
+        with reading(stored):
+            return connection.execute(query).fetchall()
 
-    if as_written is not None:
-        types = {**types, **{name: TEXT for name in header if as_written(name)}}
-    found = {name: types[name] for name in header if name in types}
-    if len(found) < len(header):
-        candidates = ", ".join(map(text_literal, CSV_TYPES))
-        names = ", ".join(map(text_literal, header))
-        whole = "sample_size = -1, files_to_sniff = -1"
-        detecting = f"read_csv({dialect}, names = [{names}], {whole}, auto_type_candidates = [{candidates}])"
-        try:
-            detected = columns_of(connection, detecting, str(path))
-        except LawError:
-            with reading(str(path)):
-                connection.execute(f"SELECT count(*) FROM {as_read(dict.fromkeys(header, TEXT))}")
-            raise
-        found = {name: types.get(name, detected[name]) for name in header}
-    return Source(connection, as_read(found), found, str(path), path)
+    as_they_are = [name for name in header if as_written is not None and as_written(name)]
+    types = dict.fromkeys(as_they_are, TEXT) | {n: t for n, t in how.types.items() if n not in as_they_are}
+    rest = [name for name in header if name not in types]
+    found, remarks = types_found(rest, stored.sql, ask) if how.find else ({}, {})
+    types = texts | found | types
+    fields = [
+        forms.written(name, identifier(name), types[name], None if name in as_they_are else how.empty)
+        for name in header
+    ]
+    return _with_fields(stored, how, fields, remarks)
+
+
+def _opened_json(
+    connection: duckdb.DuckDBPyConnection, path: Path, literal: str, how: AsRead, as_written: Chosen | None
+) -> Source:
+    """A JSON file with the types that its values have, or that were declared; a text is a date only if all have its form."""
+    sql = f"read_json({literal}, sample_size = -1, maximum_sample_files = {len(parts_of(path))})"
+    found = columns_of(connection, sql, str(path))
+    as_they_are = [name for name in found if as_written is not None and as_written(name)]
+    types = {name: TEXT if name in as_they_are else how.types.get(name, type_) for name, type_ in found.items()}
+    plain = [name for name in types if name in as_they_are or _kind_of_json(types[name]) is None]
+    raw = {name: types[name] if name in plain else "JSON" for name in types}
+    stored = Source(connection, f"read_json({literal}, columns = {_typed(raw)})", raw, str(path), path)
+
+    def fields() -> list[Field]:
+        return [
+            Field(name, types[name], identifier(name), identifier(name))
+            if name in plain
+            else forms.in_json(name, identifier(name), types[name], how.empty)
+            for name in types
+        ]
+
+    source = _with_fields(stored, how, fields())
+    for name in types:
+        guessed = (
+            name not in how.types and name not in plain and _kind_of_json(found[name]) in ("date", "datetime", "text")
+        )
+        if guessed and name not in plain and source.refusal(name) is not None:
+            types[name] = TEXT
+    return _with_fields(stored, how, fields())
+
+
+def _kind_of_json(type_: str) -> str | None:
+    """What a type that DuckDB guessed for JSON values holds; times with a zone are text, as they are written."""
+    return "text" if type_ in ("TIMESTAMP WITH TIME ZONE", "TIME") else kind_of_type(type_)
 
 
 def csv_header(path: Path) -> tuple[list[str], str]:
@@ -288,43 +402,8 @@ def _opened_database(connection: duckdb.DuckDBPyConnection, path: Path, table: s
 
 
 def _opened_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Source:
-    connection.register(FRAME, _arrow(frame))
+    connection.register(FRAME, arrow_of(frame))
     return _checked(Source(connection, FRAME, columns_of(connection, FRAME, "the table"), "the table"))
-
-
-def _arrow(frame: Any) -> Any:
-    """A frame as an Arrow table."""
-    import narwhals as nw
-    import pyarrow as pa
-
-    kind = type(frame).__name__
-    try:
-        if isinstance(frame, pa.RecordBatchReader):
-            table = frame.read_all()
-        elif isinstance(frame, Mapping):
-            table = pa.table({name: pa.array(values, from_pandas=True) for name, values in frame.items()})
-        elif isinstance(frame, list) and frame and all(isinstance(row, Mapping) for row in frame):
-            table = pa.Table.from_pylist([dict(row) for row in frame])
-        else:
-            found = nw.from_native(frame)
-            lazy = isinstance(found, nw.LazyFrame)
-            check_names(list(found.collect_schema().names()), f"the {kind}")
-            whole = found.collect() if lazy else found
-            table = pa.table({name: whole[name].to_arrow() for name in whole.columns})  # without the index of pandas
-    except pa.ArrowException as error:
-        raise LawError(
-            f"A column of the {kind} mixes types: {error}.", "Give every column values of one type."
-        ) from None
-    except (TypeError, AttributeError, ValueError, nw.exceptions.NarwhalsError) as error:
-        if isinstance(error, LawError):
-            raise
-        raise LawError(
-            f"A {kind} cannot be read as a table: {error}",
-            "Pass a path, a pandas, polars or arrow frame whose column names are different texts, a list of records, "
-            "or a mapping of column names to lists.",
-        ) from None
-    check_names(list(table.column_names), f"the {kind}")
-    return table
 
 
 def columns_of(connection: duckdb.DuckDBPyConnection, sql: str, place: str) -> dict[str, str]:
@@ -335,58 +414,7 @@ def columns_of(connection: duckdb.DuckDBPyConnection, sql: str, place: str) -> d
 
 def _checked(source: Source) -> Source:
     check_names(list(source.columns), source.name)
-    with reading(source.name):
-        if not source.connection.execute(f"SELECT 1 FROM {source.sql} LIMIT 1").fetchall():
+    with reading(source):
+        if not source.connection.execute(f"SELECT 1 FROM {(source.stored or source).sql} LIMIT 1").fetchall():
             raise LawError(f"{source.name} has no rows.", "A table needs at least one row below its header.")
     return source
-
-
-def check_names(names: list[Any], place: str) -> None:
-    """Raise unless these can be the names of the columns of one table."""
-    if not names:
-        raise LawError(f"{place} has no columns.", "A table needs at least one column and one row.")
-    for position, name in enumerate(names, start=1):
-        if not isinstance(name, str):
-            raise LawError(f"A column of {place} is named {name!r}, which is not text.", "Rename the columns first.")
-        if not name.strip():
-            raise LawError(f"Column {position} of {place} has no name.", "Name it in the header, or leave it out.")
-    for name, count in Counter(name.casefold() for name in names).items():
-        if count > 1:
-            twice = [given for given in names if given.casefold() == name]
-            how = f"'{twice[0]}'" if len(set(twice)) == 1 else " and ".join(f"'{given}'" for given in twice)
-            raise LawError(
-                f"{place} has two columns named {how}.", "Rename one; upper and lower case do not tell columns apart."
-            )
-
-
-def _plain_words(name: str, message: str) -> tuple[str, str]:
-    """What a message of DuckDB says to someone with a table."""
-    fields = re.search(r"Error on Line: (\d+).*?Expected Number of Columns: (\d+) Found: (\d+)", message, re.DOTALL)
-    if fields:
-        line, expected, found = fields.groups()
-        return f"Line {line} of {name} has {found} fields, the header {expected}.", "Repair the line."
-    cast = re.search(r"Error on Line: (\d+)(.*?)Error when converting column \"(.*?)\"\.? (.*?)\n", message, re.DOTALL)
-    if cast:
-        line, _, column, what = cast.groups()
-        return (
-            f"Line {line} of {name}, column '{column}': {what.strip().rstrip('.')}.",
-            "Give the column values of the type that it had before, or fit again.",
-        )
-    if "invalid state" in message and _ends_differ(Path(name)):
-        return (
-            f"{name} cannot be read: some of its lines end in a line feed (LF), others in a carriage return as well (CRLF).",
-            "Write it with one kind of line end.",
-        )
-    first = message.strip().splitlines()[0].rstrip(".")
-    if "Could not write" in message or "No space left" in message:
-        return f"A file cannot be written: {first}.", "Check the folder and free space."
-    return f"{name} cannot be read: {first}.", "Check that it is whole, and of the kind that its name says."
-
-
-def _ends_differ(path: Path) -> bool:
-    """Whether lines of a file end in LF alone and in CRLF."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        seen = {line.endswith(b"\r\n") for line in file if line.endswith(b"\n")}
-    return len(seen) == 2

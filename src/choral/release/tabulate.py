@@ -67,11 +67,12 @@ class Tabulated:
 def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
     """Count a table: the columns of the release that it has, and with `further` its other columns of few values."""
     recipe = release.recipe
-    table = source if isinstance(source, Source) else open_table(source, recipe.types)
+    table = source if isinstance(source, Source) else open_table(source, recipe.as_read)
     recipe.check(table.columns, table.name)
     names = [column.name for column in recipe.columns if column.name in table.columns]
     extra, left_out = _further(table, names) if further else ([], [])
-    items = [recipe.column(name).code_sql() for name in names] + [f"CAST({identifier(n)} AS VARCHAR)" for n in extra]
+    items = [recipe.column(name).code_sql(table.columns[name]) for name in names]
+    items += [f"CAST({identifier(name)} AS VARCHAR)" for name in extra]
     rows = _grouped(table, recipe, [*names, *extra], items)
     while len(rows) > MOST_CELLS and extra:
         left_out.append(extra.pop())
@@ -115,7 +116,7 @@ def raw_leakage(release: Release, source: Any) -> tuple[list[Leakage], list[str]
     different values is named instead.
     """
     recipe = release.recipe
-    table = source if isinstance(source, Source) else open_table(source, recipe.types)
+    table = source if isinstance(source, Source) else open_table(source, recipe.as_read)
     binned = binned_and_protected(recipe)
     groups = [group for group in recipe.protect if len(group) > 1 and set(group) & set(binned)]
     found, too_many = [], []
@@ -169,14 +170,14 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     by_row = key == ROW
     table = source
     if not isinstance(source, Source):
-        table = open_table(source, recipe.types, lambda name: name == key and not by_row)
+        table = open_table(source, recipe.as_read, lambda name: name == key and not by_row)
     recipe.check(table.columns, table.name)
     if not by_row:
         table.require([key], "id")
     items = ", ".join(
         [*(f"CAST({identifier(name)} AS VARCHAR) AS {identifier(name)}" for name in keys), identifier(CODE)]
     )
-    with reading(output.name):
+    with reading(output):
         arrow = output.connection.sql(f"SELECT {items} FROM {output.sql}").to_arrow_table()
     if not keys:
         arrow = arrow.add_column(0, ROW, [rows_of_lines(release, table, arrow.column(0), output.name)])
@@ -191,12 +192,12 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     inner = recipe.select(table.sql, table.columns, carried, STATE)
     keyed = "row_number() OVER ()" if by_row else identifier(key)
     numbered = f"SELECT *, CAST({keyed} AS VARCHAR) AS choral_key FROM ({inner})"
-    items = ", ".join(f"{recipe.column(name).code_sql()} AS c{i}" for i, name in enumerate(names))
+    items = ", ".join(f"{recipe.column(name).code_sql(table.columns[name])} AS c{i}" for i, name in enumerate(names))
     query = (
         f"SELECT {identifier(STATE)}, d.{identifier(CODE)}, {items}, count(*) FROM ({numbered}) t "
         f"JOIN {GIVEN} d ON t.choral_key = d.{identifier(key)} GROUP BY ALL ORDER BY ALL"
     )
-    with reading(table.name):
+    with reading(table):
         rows = table.connection.execute(query).fetchall()
     joined = sum(row[-1] for row in rows)
     if joined != arrow.num_rows:
@@ -277,7 +278,7 @@ def _further(table: Source, names: Sequence[str]) -> tuple[list[str], list[str]]
     if not usable:
         return [], others
     items = ", ".join(f"count(DISTINCT {identifier(name)})" for name in usable)
-    with reading(table.name):
+    with reading(table):
         [many] = table.connection.execute(f"SELECT {items} FROM {table.sql}").fetchall()
     kept = [name for name, n in zip(usable, many, strict=True) if n <= MOST_FURTHER]
     return kept, [name for name in others if name not in kept]
@@ -288,7 +289,7 @@ def _grouped(
 ) -> list[Any]:
     inner = recipe.select(table.sql, table.columns, list(dict.fromkeys([*names, *recipe.use])), STATE)
     listed = "".join(f", {item} AS c{i}" for i, item in enumerate(items))
-    with reading(table.name):
+    with reading(table):
         return table.connection.execute(
             f"SELECT {identifier(STATE)}{listed}, count(*) FROM ({inner}) GROUP BY ALL"
             + ("" if most is None else f" LIMIT {most}")

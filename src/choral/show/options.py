@@ -46,6 +46,9 @@ Bins = Annotated[
 Missing = Annotated[
     str, typer.Option(help="Missing values are a value of their own (value), drop their rows, or an error.")
 ]
+Empty = Annotated[
+    str, typer.Option(help="An empty text is the same as a missing value (missing), or a value of its own (value).")
+]
 MinCount = Annotated[
     int,
     typer.Option(

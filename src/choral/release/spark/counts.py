@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from choral.errors import LawError
@@ -18,9 +19,9 @@ from choral.release.file import Release
 from choral.release.fit import united
 from choral.release.kinds import NUMERIC, kind_of_type
 from choral.release.second import fit_after
-from choral.release.spark.frames import SparkTable, spark_table
+from choral.release.spark.frames import SparkTable, located, spark_table
 from choral.release.spark.session import in_plain_words, started
-from choral.release.table import FRAME, Source, connect
+from choral.release.table import FRAME, AsRead, Source, connect
 
 COUNT = "choral count"
 MISSING, STRANGE = -1, -2
@@ -38,6 +39,7 @@ def fit(
     *,
     bins: Mapping[str, Bins] | None = None,
     missing: str = "value",
+    empty: str = "missing",
     also: Sequence[Any] = (),
     earlier: Release | None = None,
     master: str | None = None,
@@ -49,7 +51,8 @@ def fit(
     `choral.release.second.fit_after` gives. The other arguments are those of these functions.
     """
     with started(master) as session:
-        table = spark_table(session, source)
+        how = AsRead(empty=empty) if earlier is None else replace(earlier.recipe.as_read, find=True)
+        table = spark_table(session, source, how)
         asked = asked_of(table.source, reveal, protect, use, order)
         known: dict[str, tuple[float, ...] | None] = {}
         if earlier is not None:
@@ -59,10 +62,11 @@ def fit(
         check_bins(bins or {}, asked.needed, known)
         edges = {name: _edges(table, asked.needed, name, rule, missing) for name, rule in (bins or {}).items()}
         edges |= {name: before for name, before in known.items() if before is not None}
-        types = {name: table.columns[name] for name in asked.needed}
-        tables = [table, *(spark_table(session, other, types) for other in also)]
+        types = {name: _type_read(table.columns[name], name in edges) for name in asked.needed}
+        others_as = AsRead(types, how.empty, find=False)
+        tables = [table, *(spark_table(session, other, others_as) for other in also)]
         first, *others = [_counted(one, asked.needed, edges) for one in tables]
-    with ExitStack() as stack:
+    with ExitStack() as stack, located(tables, asked.needed):
         for source in (first, *others, *(one.source for one in tables)):
             stack.callback(source.connection.close)
         asked_again = first, reveal, protect, use, order
@@ -71,11 +75,17 @@ def fit(
         return fit_counts.fit(*asked_again, bins=bins, missing=missing, also=others, **options)
 
 
+def _type_read(type_: str, binned: bool) -> str:
+    """The type that fields of a further table are read as: numbers of any kind can be binned."""
+    return "DOUBLE" if binned and type_ != "FLOAT" else type_
+
+
 def _counted(table: SparkTable, needed: Sequence[str], edges: Edges) -> Source:
     """How often each raw record of the needed columns occurs, as a table with weights."""
     from pyspark.sql import functions as F
 
     names = [name for name in needed if name in table.columns]
+    table.check_json(names)
     keys = [
         _bin(table, name, i, edges[name]).alias(f"k{i}") if name in edges else F.col(f"c{i}").alias(f"k{i}")
         for i, name in enumerate(names)
@@ -90,6 +100,7 @@ def _counted(table: SparkTable, needed: Sequence[str], edges: Edges) -> Source:
             raise _too_many(table, names, edges, groups.count())
     for i in binned:
         if STRANGE in found.column(f"k{i}").to_pylist():
+            table.source.check_fields([names[i]])
             raise LawError(
                 f"The column '{names[i]}' of {table.name} has numbers that Spark cannot read.",
                 "Write them in plain decimals, or convert the table to Parquet.",
@@ -107,6 +118,7 @@ def _weighted(table: SparkTable, names: Sequence[str], columns: Sequence[Any], e
     types = {name: table.columns[name] for name in names}
     sql = table.typed_sql(names, FRAME, COUNT)
     source = Source(connection, sql, types, table.name, weight=COUNT, known_digest=table.digest(), known_edges=edges)
+    source = replace(source, empty=table.source.empty)
     table.check_read(source.rows())
     return source
 

@@ -51,7 +51,7 @@ from choral.release.kinds import kind_of_type
 from choral.release.ledger import Use, open_ledger
 from choral.release.ledger_entry import Entry, Tagger
 from choral.release.ledger_refusal import Place, refusal
-from choral.release.spark.frames import SparkTable, spark_table
+from choral.release.spark.frames import SparkTable, located, spark_table
 from choral.release.spark.session import heard_by_driver, in_plain_words, started
 from choral.release.spelling import normal_blocks
 from choral.release.table import connect, reading
@@ -103,7 +103,7 @@ def disclose_table(
     keep_apart({"the codes": target}, {"the ledger": book, "the table": table})
     check_folder(target, force)
     with started(master) as session:
-        found = spark_table(session, table, release.recipe.types, lambda name: name == id)
+        found = spark_table(session, table, release.recipe.as_read, lambda name: name == id)
         with closing(found.source.connection):
             release.recipe.check(found.columns, found.name)
             return _Run(session, release, found, id, arranged, target, force, book, progress).run()
@@ -245,7 +245,8 @@ class _Run:
     def _written(self, folder: Path, entry: Entry) -> Told:
         """Draw, compare with the ledger, and write what is told to the hidden folder."""
         drawn, told = folder / "drawn", folder / "told"
-        with in_plain_words(self.table.name):
+        self.table.check_json(self.release.recipe.use)
+        with located([self.table], self.release.recipe.use), in_plain_words(self.table.name):
             self._drawn(entry.tagger).write.parquet(f"file:{drawn.resolve()}")
         done, dropped, unseen = self._recorded(drawn, entry)
         self.table.check_read(done)

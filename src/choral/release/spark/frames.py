@@ -9,20 +9,23 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from choral.errors import LawError
+from choral.errors import FieldError, LawError
+from choral.release import forms
+from choral.release.in_memory import check_names
 from choral.release.kinds import kind_of_type
 from choral.release.spark.session import in_plain_words
 from choral.release.sql import identifier
 from choral.release.table import (
     FRAME,
+    AsRead,
     Chosen,
     Source,
-    check_names,
     columns_of,
     connect,
     csv_header,
@@ -33,19 +36,23 @@ from choral.release.table import (
 HASH_DIGITS = 60
 """Hexadecimal digits of a row's hash that count in the digest of a frame, in pieces that a sum of decimals can hold."""
 PIECE = 15
+NOTHING = "\0"
+"""What Spark takes an empty field for where an empty text in quotes is a value: no text of a table holds it."""
 
 
 @dataclass(frozen=True, eq=False)
 class SparkTable:
     """A table in Spark: `frame` has its raw columns, `source` says what DuckDB takes them for.
 
-    `from_file` says that `source` is the table itself and not just its outline; `before` is its fingerprint when opened.
+    `from_file` says that `source` is the table itself and not just its outline; `before` is its fingerprint when opened. With
+    `texts` the raw columns are the texts of the fields.
     """
 
     frame: Any
     source: Source
     from_file: bool
     before: tuple[int, ...]
+    texts: bool = False
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -58,20 +65,45 @@ class SparkTable:
         return self.source.name
 
     def raw(self, names: Sequence[str]) -> Any:
-        """A frame of these columns, called c0, c1, …"""
-        return self.frame.select([_column(name).alias(f"c{i}") for i, name in enumerate(names)])
+        """A frame of these columns, called c0, c1, …; NULL is what is missing."""
+        return self.frame.select([self._given(name).alias(f"c{i}") for i, name in enumerate(names)])
+
+    def _given(self, name: str) -> Any:
+        from pyspark.sql import functions as F
+
+        given, is_text = _column(name), kind_of_type(self.columns[name]) == "text"
+        drops = self.source.empty == "missing" if is_text else self.texts
+        return F.when(given != "", given) if drops else given
 
     def typed_sql(self, names: Sequence[str], relation: str, carry: str | None = None) -> str:
         """SQL for DuckDB: the columns that `raw` has called c0, c1, … with their names and types."""
-        items = [f"CAST(c{i} AS {self.columns[name]}) AS {identifier(name)}" for i, name in enumerate(names)]
+        items = [f"{self._field(name, f'c{i}')} AS {identifier(name)}" for i, name in enumerate(names)]
         return f"(SELECT {', '.join([*items, *([identifier(carry)] if carry else [])])} FROM {relation})"
 
+    def _field(self, name: str, column: str) -> str:
+        type_ = self.columns[name]
+        if self.texts:
+            return forms.written(name, column, type_, self.source.empty).sql
+        return forms.typed(name, f"CAST({column} AS {type_})", type_, self.source.empty).sql
+
     def number(self, name: str, place: int) -> Any:
-        """The column of Spark that is the number in c0, c1, … of `raw`, rounded as DuckDB and Python round it."""
+        """The column of Spark that is the number in c0, c1, … of `raw`, rounded as DuckDB and Python round it.
+
+        NULL is what is missing, and a text that is not of the form of the column's type.
+        """
         from pyspark.sql import functions as F
 
-        raw = F.col(f"c{place}")
-        return (raw.cast("string") if kind_of_type(self.columns[name]) == "decimal" else raw).try_cast("double")
+        raw, type_ = F.col(f"c{place}"), self.columns[name]
+        if not self.texts:
+            return (raw.cast("string") if kind_of_type(type_) == "decimal" else raw).try_cast("double")
+        found = raw.try_cast("float" if type_ == "FLOAT" else "double").cast("double")
+        finite = raw.endswith("inf") | F.isnan(found) | (F.abs(found) < F.lit(float("inf")))
+        return F.when(raw.rlike(rf"\A(?:{forms.form_of(type_).pattern})\z") & finite, found)
+
+    def check_json(self, names: Sequence[str]) -> None:
+        """Raise for a JSON value of another kind, which Spark would hand on as its text: 17 for "17"."""
+        if self.texts and self.source.path is not None and parts_of(self.source.path)[0].suffix.lower() != ".csv":
+            self.source.check_fields(names)
 
     def digest(self) -> str:
         """The digest of the files; of a frame that of its names, types and rows, in whatever order they come."""
@@ -111,21 +143,30 @@ class SparkTable:
         return hashlib.sha256(whole.encode()).hexdigest(), int(row[0])
 
 
-def spark_table(
-    session: Any, table: Any, types: Mapping[str, str] | None = None, as_written: Chosen | None = None
-) -> SparkTable:
+def spark_table(session: Any, table: Any, how: AsRead | None = None, as_written: Chosen | None = None) -> SparkTable:
     """A table for Spark: a path to a .csv, .parquet, .jsonl or .ndjson file or to a folder of them, or a Spark frame."""
     if isinstance(table, str | os.PathLike):
-        return _from_file(session, os.fspath(table), types, as_written)
+        return _from_file(session, os.fspath(table), how or AsRead(), as_written)
     if not (hasattr(table, "mapInArrow") and hasattr(table, "sparkSession")):
         raise LawError(
             f"Spark does not read a {type(table).__name__}.",
             "Give a path or a data frame of Spark, or leave Spark out.",
         )
-    return _from_frame(table)
+    return _from_frame(table, (how or AsRead()).empty)
 
 
-def _from_file(session: Any, text: str, types: Mapping[str, str] | None, as_written: Chosen | None) -> SparkTable:
+@contextmanager
+def located(tables: Sequence[SparkTable], names: Sequence[str]) -> Iterator[None]:
+    """Errors with the row of a field that is refused, where the table is a file."""
+    try:
+        yield
+    except FieldError:
+        for table in tables:
+            table.source.check_fields(name for name in names if name in table.columns)
+        raise
+
+
+def _from_file(session: Any, text: str, how: AsRead, as_written: Chosen | None) -> SparkTable:
     if "::" in text:
         raise LawError(f"{text} is in a DuckDB database, which Spark does not read.", "Leave out --engine spark.")
     if "://" in text:
@@ -133,7 +174,7 @@ def _from_file(session: Any, text: str, types: Mapping[str, str] | None, as_writ
             f"{text} is not a file of this machine.",
             "Open it with spark.read in Python and give the frame to choral.release.spark.",
         )
-    source = open_table(text, types, as_written)
+    source = open_table(text, how, as_written)
     path, before = source.path, source.fingerprint()
     assert path is not None
     parts = parts_of(path)
@@ -148,19 +189,21 @@ def _from_file(session: Any, text: str, types: Mapping[str, str] | None, as_writ
         reader = reader.option("mode", "FAILFAST")
         if kind == ".csv":
             _, delimiter = csv_header(path)
-            marks = {"sep": delimiter, "quote": '"', "escape": '"', "nullValue": "", "emptyValue": ""}
-            return SparkTable(reader.options(header=True, **marks).csv(files), source, True, before)
-        return SparkTable(reader.json(files), source, True, before)
+            marks = {"sep": delimiter, "quote": '"', "escape": '"', "emptyValue": ""}
+            marks["nullValue"] = NOTHING if how.empty == "value" else ""
+            return SparkTable(reader.options(header=True, **marks).csv(files), source, True, before, True)
+        return SparkTable(reader.json(files), source, True, before, True)
 
 
-def _from_frame(frame: Any) -> SparkTable:
+def _from_frame(frame: Any, empty: str | None) -> SparkTable:
     name = "the Spark frame"
     check_names(list(frame.columns), name)
     with in_plain_words(name):
         empty = frame.limit(0).toArrow()
     connection = connect()
     connection.register(FRAME, empty)
-    return SparkTable(frame, Source(connection, FRAME, columns_of(connection, FRAME, name), name), False, ())
+    source = Source(connection, FRAME, columns_of(connection, FRAME, name), name, empty=empty)
+    return SparkTable(frame, source, False, ())
 
 
 def _column(name: str) -> Any:

@@ -14,6 +14,7 @@ from choral.errors import ColumnError, FileInTheWayError, LawError, ProblemError
 from choral.show.options import (
     AsJson,
     Bins,
+    Empty,
     Engine,
     Force,
     LawOption,
@@ -83,6 +84,7 @@ def bounds(
     order: Order = 1,
     bins: Bins = None,
     missing: Missing = "value",
+    empty: Empty = "missing",
     min_count: MinCount = 5,
     law: LawOption = "frequencies",
     as_json: AsJson = False,
@@ -94,7 +96,7 @@ def bounds(
     from choral.problem.question import problem_of
     from choral.release.binned import protections
 
-    question = _question(table, reveal, protect, use, order, bins, missing, min_count, law)
+    question = _question(table, reveal, protect, use, order, bins, (missing, empty), min_count, law)
     found = bounds_of_law(question.law, *question.asked)
     problem = problem_of(question.law, *question.asked)
     target, private = problem.target.name, protections(problem, question.bins)
@@ -120,6 +122,7 @@ def plan(
     order: Order = 1,
     bins: Bins = None,
     missing: Missing = "value",
+    empty: Empty = "missing",
     min_count: MinCount = 5,
     law: LawOption = "frequencies",
     as_json: AsJson = False,
@@ -127,7 +130,7 @@ def plan(
     """Say how a problem would be solved, and why, without solving it."""
     from choral.design.outlook import plan as outlook
 
-    question = _question(table, reveal, protect, use, order, bins, missing, min_count, law)
+    question = _question(table, reveal, protect, use, order, bins, (missing, empty), min_count, law)
     found = outlook(question.law, *question.asked)
     if as_json:
         form = found.form
@@ -157,6 +160,7 @@ def fit(
     order: Order = 1,
     bins: Bins = None,
     missing: Missing = "value",
+    empty: Empty = "missing",
     min_count: MinCount = 5,
     law: LawOption = "frequencies",
     unseen: Annotated[
@@ -234,6 +238,7 @@ def fit(
     from choral.release.card import card_of
 
     rules: dict[str, Any] = {"bins": read_bins(bins or []), "min_count": min_count}
+    remarks: list[str] = []
     with interval_bar(quiet=as_json) as bar:
         if after is not None:
             release = _fit_after(
@@ -243,16 +248,17 @@ def fit(
                 table,
                 asked,
                 {**rules, **search, "progress": bar},
-                (law, missing, unseen),
+                (law, missing, empty, unseen),
                 (leakage, ratio, also),
             )
         else:
-            release = _fit_table(
+            release, remarks = _fit_table(
                 (spark, master),
                 table,
                 **asked,
                 **rules,
                 missing=missing,
+                empty=empty,
                 law=law,
                 unseen=unseen,
                 leakage=read_budgets(leakage, "leakage"),
@@ -268,13 +274,15 @@ def fit(
     dropped = _left_out(table, release)
     if as_json:
         files: dict[str, Any] = {"release": str(output), "card": card and str(card), "key": key and str(key)}
-        about = {**_about_table(release), "left_out": dropped}
+        about = {**_about_table(release), "left_out": dropped, "remarks": remarks}
         if recorded is not None:
-            files |= {"ledger": str(book), "new_ledger": recorded.new, "remarks": list(recorded.remarks)}
+            files |= {"ledger": str(book), "new_ledger": recorded.new, "remarks": [*remarks, *recorded.remarks]}
         print_json({**summary(release.disclosure), **about, "seconds": round(seconds, 3), **files})
         return
     for line in [*summary_lines(release.disclosure, release.recipe), *_table_lines(release, rules["bins"], dropped)]:
         typer.echo(line)
+    for remark in remarks:
+        typer.echo(f"remark       {remark}")
     typer.echo(f"took         {seconds:.1f} s, counting, solving and verifying")
     what = "the law" if key is not None else "the law and the key"
     typer.echo(f"saved        {output} (it holds {what}: keep it to yourself; check it with: choral verify {output})")
@@ -452,6 +460,7 @@ def _about_table(release: Release) -> dict[str, Any]:
         "bins": {column.name: list(column.edges) for column in recipe.columns if column.edges is not None},
         "law": dict(recipe.law),
         "missing": recipe.missing,
+        "empty": recipe.empty,
         "unseen": recipe.unseen,
     }
 
@@ -523,7 +532,7 @@ def _question(
     use: str | None,
     order: int,
     bins: list[str] | None,
-    missing: str,
+    gaps: tuple[str, str],
     min_count: int,
     law: str,
 ) -> Question:
@@ -533,9 +542,10 @@ def _question(
     from choral.release.binned import bins_of
     from choral.release.bins import read_bins
     from choral.release.fit import pose_table
-    from choral.release.table import opened
+    from choral.release.table import AsRead, opened
 
-    with opened(table) as source:
+    missing, empty = gaps
+    with opened(table, AsRead(empty=empty)) as source:
         rules = read_bins(bins or [])
         posed = pose_table(source, *asked, bins=rules, missing=missing, min_count=min_count, law=law)
     recipe = posed.recipe
@@ -560,15 +570,19 @@ def _fit_example(
     typer.echo(f"saved        {output} (it holds the law: keep it to yourself; check it with: choral verify {output})")
 
 
-def _fit_table(engine: tuple[bool, str | None], table: str, **options: Any) -> Release:
+def _fit_table(engine: tuple[bool, str | None], table: str, **options: Any) -> tuple[Release, list[str]]:
+    """The release, and what is to be remarked about the columns that it is about."""
     spark, master = engine
     if spark:
         from choral.release.spark import fit as fit_on_spark
 
-        return fit_on_spark(table, master=master, **options)
+        return fit_on_spark(table, master=master, **options), []
     from choral.release.fit import fit as fit_table
+    from choral.release.table import AsRead, opened
 
-    return fit_table(table, **options)
+    with opened(table, AsRead(empty=options["empty"])) as source:
+        release = fit_table(source, **options)
+        return release, [source.remarks[c.name] for c in release.recipe.columns if c.name in source.remarks]
 
 
 def _fit_after(
@@ -578,15 +592,15 @@ def _fit_after(
     table: str,
     asked: dict[str, Any],
     rules: dict[str, Any],
-    inherited: tuple[str, str, str],
+    inherited: tuple[str, ...],
     budgets: tuple[list[str] | None, ...],
 ) -> Release:
     from choral.release.file import load_release
     from choral.release.second import fit_after
 
-    if inherited != ("frequencies", "value", "refuse") or any(budgets):
+    if inherited != ("frequencies", "value", "missing", "refuse") or any(budgets):
         raise ProblemError(
-            "--after with a law, a rule for missing or unseen values, budgets or further tables.",
+            "--after with a law, a rule for missing, empty or unseen values, budgets or further tables.",
             "A second release keeps the rules of the first, and is private exactly: leave these options out.",
         )
     earlier = load_release(after, after_key)

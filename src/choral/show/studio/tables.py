@@ -140,5 +140,5 @@ def _facts(source: Source, name: str) -> ColumnFacts:
 
 
 def _ask(source: Source, sql: str) -> list[tuple[Any, ...]]:
-    with reading(source.name):
+    with reading(source):
         return source.connection.execute(sql).fetchall()
