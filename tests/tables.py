@@ -42,8 +42,8 @@ def tables(draw, least=30, most=80, columns=(2, 4), kinds=tuple(KINDS), missing=
 
 
 def plain(value):
-    """A value as something equal exactly when a table's values are: NaN is missing, and -0.0 is 0.0."""
-    return None if value is None or value != value else value
+    """A value as something equal exactly when a table's values are: NaN and empty text are missing, and -0.0 is 0.0."""
+    return None if value is None or value != value or value == "" else value
 
 
 def leaks(rows, states, channel, group):

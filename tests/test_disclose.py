@@ -322,12 +322,12 @@ def test_tables_that_do_not_fit_are_refused_and_nothing_is_written(table, releas
     assert not (tmp_path / "codes.parquet").exists()
 
 
-def test_a_csv_field_of_another_type_is_refused_with_its_line(folder, release):
+def test_a_csv_field_of_another_type_is_refused_with_its_row(folder, release):
     path = folder / "table.csv"
     lines = path.read_text().splitlines()
     lines[5000] = lines[5000].rsplit(",", 2)[0] + ",many,1"
     path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(LawError, match=r"(?i)line"):
+    with pytest.raises(LawError, match=r"row 5000 of .*'many'"):
         told(release, path, folder)
     assert not (folder / "codes.parquet").exists()
 

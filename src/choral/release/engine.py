@@ -39,7 +39,7 @@ from choral.release.recipe import Recipe
 from choral.release.sampler import UNSEEN, States
 from choral.release.spelling import normal_blocks
 from choral.release.sql import identifier
-from choral.release.table import Source, open_table, reading
+from choral.release.table import Source, in_words, open_table, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -284,9 +284,7 @@ def _batches(reader: pa.RecordBatchReader, source: Source) -> Iterator[pa.Record
         except StopIteration:
             return
         except (pa.ArrowException, OSError) as error:
-            raise LawError(
-                f"{source.name} cannot be read: {str(error).splitlines()[0]}", "Check that it is whole."
-            ) from None
+            raise in_words(source, str(error)) from None
         yield batch
 
 

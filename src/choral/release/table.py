@@ -212,11 +212,16 @@ def reading(table: Source | str) -> Iterator[None]:
     try:
         yield
     except errors.Error as error:
-        name = table if isinstance(table, str) else table.name
-        if (said := forms.refused(str(error))) is None:
-            raise LawError(*plain_words(name, str(error))) from None
-        found = None if isinstance(table, str) else table.refusal(said[0])
-        raise found or _not_of_form(name, *said) from None
+        raise in_words(table, str(error)) from None
+
+
+def in_words(table: Source | str, message: str) -> LawError:
+    """What a message of DuckDB says to someone with a table."""
+    name = table if isinstance(table, str) else table.name
+    if (said := forms.refused(message)) is None:
+        return LawError(*plain_words(name, message))
+    found = None if isinstance(table, str) else table.refusal(said[0])
+    return found or _not_of_form(name, *said)
 
 
 def _not_of_form(where: str, column: str, words: str, text: str) -> FieldError:

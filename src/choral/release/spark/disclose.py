@@ -54,7 +54,7 @@ from choral.release.ledger_refusal import Place, refusal
 from choral.release.spark.frames import SparkTable, located, spark_table
 from choral.release.spark.session import heard_by_driver, in_plain_words, started
 from choral.release.spelling import normal_blocks
-from choral.release.table import connect, reading
+from choral.release.table import connect, in_words, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,10 +163,7 @@ class Draw:
                 except StopIteration:
                     return
                 except (pa.ArrowException, OSError) as error:
-                    text = str(error).splitlines()[0]
-                    raise LawError(
-                        f"{self.name} cannot be read: {text}", "Give every column the type it had."
-                    ) from None
+                    raise in_words(self.name, str(error)) from None
                 yield self._told(batch)
 
     def _told(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -97,8 +97,11 @@ class SparkTable:
         if not self.texts:
             return (raw.cast("string") if kind_of_type(type_) == "decimal" else raw).try_cast("double")
         found = raw.try_cast("float" if type_ == "FLOAT" else "double").cast("double")
-        finite = raw.endswith("inf") | F.isnan(found) | (F.abs(found) < F.lit(float("inf")))
-        return F.when(raw.rlike(rf"\A(?:{forms.form_of(type_).pattern})\z") & finite, found)
+        fits = raw.endswith("inf") | F.isnan(found) | (F.abs(found) < F.lit(float("inf")))
+        form = forms.form_of(type_)
+        if form.type == "BIGINT" or form.type.startswith("DECIMAL"):
+            fits &= raw.try_cast(form.type.lower()).isNotNull()
+        return F.when(raw.rlike(rf"\A(?:{form.pattern})\z") & fits, found)
 
     def check_json(self, names: Sequence[str]) -> None:
         """Raise for a JSON value of another kind, which Spark would hand on as its text: 17 for "17"."""
