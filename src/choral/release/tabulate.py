@@ -215,7 +215,7 @@ def rows_of_lines(release: Release, table: Source, codes: pa.ChunkedArray, place
     """The numbers of the rows that codes without identifiers or row numbers are of, one for each line."""
     import pyarrow as pa
 
-    with reading(table.name):
+    with reading(table):
         query = release.recipe.select(table.sql, table.columns, [], STATE)
         states = table.connection.sql(query).to_arrow_table().column(0)
     kept = np.flatnonzero(states.is_valid().to_numpy())

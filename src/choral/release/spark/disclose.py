@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from choral.errors import ColumnError, FileInTheWayError, LawError, ProblemError, ReleaseFileError
+from choral.errors import ColumnError, FileInTheWayError, ProblemError, ReleaseFileError
 from choral.files import check_output, keep_apart
 from choral.release import identity
 from choral.release.arrange import HIGH, LOW, Arrangement, check_arrangement
