@@ -12,7 +12,7 @@ from choral.verifier.claims import ClaimFailed
 
 STEPS = 10**9  # a few minutes of work, for a file of any length
 STEPS_PER_CHARACTER = 300  # as much again for three million characters
-STEPS_PER_NUMBER_HELD = 100  # so that the numbers held at once take a few gigabytes at most
+STEPS_PER_NUMBER_HELD = 50  # so that the numbers held at once take one or two gigabytes at most
 DEAR = 1 << 14  # products of numbers whose lengths, in bits, multiply to this cost one step more than small ones
 
 
