@@ -18,7 +18,6 @@ from joined import verifier
 from tables import leaks, tables
 
 from choral.describe.joint import Joint
-from choral.design.load import load
 from choral.errors import (
     ChoralError,
     ColumnError,
@@ -29,7 +28,7 @@ from choral.errors import (
     TooLargeError,
 )
 from choral.release.bins import edges_of, read_bins
-from choral.release.file import load_release
+from choral.release.file import load, load_release
 from choral.release.fit import fit, pose_table
 from choral.release.second import fit_after, told_by_first
 from choral.release.states import merge_rare
@@ -269,7 +268,7 @@ def test_a_release_comes_back_and_its_owner_alone_can_read_it(release, tmp_path)
         release.salt,
     )
     assert again.disclosure.exact_channel == release.disclosure.exact_channel
-    assert load(file).information == release.disclosure.information
+    assert load(file).information == release.information
     lines = []
     verifier.verify(file.read_text(), say=lines.append)
     assert any(line.startswith("not checked") and "recipe" in line for line in lines)

@@ -32,9 +32,9 @@ PAGES = {
     "release-reference": (
         "Reference: releases of tables",
         [
-            "fit", "load_release", "choral.release.file.Release", "choral.release.recipe.Recipe", "choral.release.card",
-            "choral.release.second",
-            "choral.release.engine", "choral.release.ledger.Ledger", "choral.release.audit", "choral.sklearn.Disclosure",
+            "fit", "fit_after", "Release", "load_release", "audit", "Card", "spark", "choral.release.recipe.Recipe",
+            "choral.release.card", "choral.release.engine", "choral.release.ledger.Ledger", "choral.release.audit",
+            "choral.sklearn.PrivateCodes",
         ],
     ),
     "errors-reference": ("Reference: errors", ["errors"]),

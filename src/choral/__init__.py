@@ -23,7 +23,7 @@ _HOME = {
     "windows": "choral.problem.pose",
     "disclose": "choral.design.disclose",
     "self_disclose": "choral.design.disclose",
-    "load": "choral.design.load",
+    "load": "choral.release.file",
     "Disclosure": "choral.design.result",
     "bounds": "choral.design.outlook",
     "plan": "choral.design.outlook",
@@ -39,7 +39,12 @@ _HOME = {
     "backbone": "choral.theory.synergy",
     "decompose": "choral.theory.synergy",
     "fit": "choral.release.fit",
+    "fit_after": "choral.release.second",
+    "audit": "choral.release.audit",
+    "Release": "choral.release.file",
     "load_release": "choral.release.file",
+    "Card": "choral.release.card",
+    "spark": "choral.release",
     "errors": "choral",
     "schemes": "choral",
 }
@@ -58,7 +63,6 @@ if TYPE_CHECKING:
     from choral.describe.markov import MarkovChain as MarkovChain
     from choral.design.disclose import disclose as disclose
     from choral.design.disclose import self_disclose as self_disclose
-    from choral.design.load import load as load
     from choral.design.outlook import bounds as bounds
     from choral.design.outlook import extreme_points as extreme_points
     from choral.design.outlook import hypergraph as hypergraph
@@ -67,8 +71,14 @@ if TYPE_CHECKING:
     from choral.design.result import Disclosure as Disclosure
     from choral.problem.pose import pose as pose
     from choral.problem.pose import windows as windows
+    from choral.release import spark as spark
+    from choral.release.audit import audit as audit
+    from choral.release.card import Card as Card
+    from choral.release.file import Release as Release
+    from choral.release.file import load as load
     from choral.release.file import load_release as load_release
     from choral.release.fit import fit as fit
+    from choral.release.second import fit_after as fit_after
     from choral.theory.capacity import capacity_curve as capacity_curve
     from choral.theory.entropy_rate import entropy_rate as entropy_rate
     from choral.theory.entropy_rate import entropy_rate_curve as entropy_rate_curve
@@ -84,7 +94,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'choral' has no attribute '{name}'")
     home = _HOME[name]
-    if name in ("examples", "errors", "schemes"):
+    if name in ("examples", "errors", "schemes", "spark"):
         return import_module(f"{home}.{name}")
     return getattr(import_module(home), name)
 

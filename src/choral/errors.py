@@ -61,6 +61,10 @@ class LedgerError(ChoralError):
     """A disclosure that the ledger refuses, since a record would be told about twice; or a ledger that cannot be used."""
 
 
+class LedgerWarning(UserWarning):
+    """What should be known of a ledger where only a frame comes back: that it is new, and where it is."""
+
+
 class VerificationError(ChoralError):
     """A claim of a certificate failed when it was recomputed. `claim` names the first one that did."""
 

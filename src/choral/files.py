@@ -18,6 +18,13 @@ BESIDE = ("-journal", "-wal", "-shm", ".wal")
 """What SQLite and DuckDB keep beside a database; without it the database may be damaged."""
 
 
+def state_folder() -> Path:
+    """Where choral remembers for a user: `$XDG_STATE_HOME/choral`, else `~/.local/state/choral`."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    place = Path(state) if os.path.isabs(state) else Path.home() / ".local" / "state"
+    return place / "choral"
+
+
 def path_of(path: Any) -> Path:
     """The path that was given, if it is one."""
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):

@@ -40,7 +40,7 @@ Place: TypeAlias = "str | int"
 """A column, by name or by position."""
 
 
-class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """One code per record that tells as much as possible about the target, and nothing about any protected group.
 
     Parameters
@@ -72,11 +72,11 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Draws are sticky. With `id`, a record gets the same code in every call. Without, a draw belongs to the row number and
     the content of the whole table: the same table gets the same codes, and a record that stands in two different tables
     is drawn for twice, which can reveal it if both codes are published. There is no ledger: nothing is recorded, and no
-    record is refused that has a code already. To give codes out, save `release_` and run `choral disclose`. Missing values
+    record is refused that has a code already. To give codes out: `release_.disclose(table, output, id=…)`. Missing values
     are a value of their own.
 
     >>> X, w = [["f", 0], ["f", 1], ["m", 0], ["m", 1]] * 10, ["no", "yes", "yes", "no"] * 10
-    >>> found = Disclosure().fit(X, w)
+    >>> found = PrivateCodes().fit(X, w)
     >>> found.disclosure_.information, found.transform(X).shape
     (1.0, (40, 1))
     """
@@ -112,7 +112,7 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.time_limit = time_limit
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Disclosure:
+    def fit(self, X: Any, y: Any) -> PrivateCodes:
         """Find the channel that tells most about y, and prove it private. y has classes, not measurements."""
         columns = self._columns(X, reset=True)
         if y is None:
@@ -275,6 +275,10 @@ class Disclosure(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"An identifier occurs twice in '{name}'.", "One record, one draw: give every record once."
             )
         return blocks
+
+
+class Disclosure(PrivateCodes):
+    """The earlier name of `PrivateCodes`, under which pipelines call it "disclosure"; `choral.Disclosure` is a channel."""
 
 
 def _array(values: npt.NDArray[Any]) -> Any:

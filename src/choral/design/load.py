@@ -21,13 +21,6 @@ from choral.problem.question import with_budgets
 from choral.problem.solution import Solution, Status
 
 
-def load(path: str | os.PathLike[str]) -> Disclosure:
-    """The disclosure in a release file. Every claim is verified first; raises if one fails."""
-    document = read_document(path)
-    certificate.check(document)
-    return of_document(document, path_of(path))
-
-
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The document in a release file, whole, with nothing verified."""
     place = path_of(path)

@@ -21,6 +21,7 @@ from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
 from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.file import CARD_FORMAT, Release, format_of
+from choral.release.frames import like
 from choral.release.kinds import kind_of_type
 from choral.release.rounding import Rounded, rounded
 from choral.release.sql import identifier, text_literal
@@ -77,6 +78,11 @@ class Card:
     def opened_by(self, release: Release) -> bool:
         """Whether this card was made for this release: its salted digest is of the release's certificate."""
         return bool(self.document["certificate"]["salted_sha256"] == commitment(release))
+
+    def decode(self, codes: Any, output: str | os.PathLike[str] | None = None, *, force: bool = False) -> Any:
+        """A table of codes with the posterior of the target beside each: written to a file, and how many rows it has; or,
+        without one, a frame of the kind that came in."""
+        return decode(self, codes, output, force=force)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the card."""
@@ -195,32 +201,39 @@ def load_card(path: str | os.PathLike[str]) -> Card:
     return Card(document)
 
 
-def decode(card: Card, codes: Any, output: str | os.PathLike[str], *, force: bool = False) -> int:
-    """Write a table of codes with the posterior of the target beside each; returns the number of rows.
+def decode(card: Card, codes: Any, output: str | os.PathLike[str] | None = None, *, force: bool = False) -> Any:
+    """A table of codes with the posterior of the target beside each: written to a file, and how many rows it has; or,
+    without one, a frame of the kind that came in.
 
     `codes` is a table with a column `code`, such as `choral disclose` writes; all its columns and the order of its rows
     are kept. A record with the code for values not seen, or with one that is too rare to tell, gets no posterior.
     """
-    target = Path(output)
-    keep_apart({"the posteriors": target}, {"the table of codes": codes})
-    check_output(target, force)
-    if target.suffix.lower() not in (".csv", ".parquet"):
-        raise ReleaseFileError(f"{target} is neither .csv nor .parquet.", "Choose one of these endings.")
-    columns = card.columns
+    target = None if output is None else Path(output)
+    if target is not None:
+        keep_apart({"the posteriors": target}, {"the table of codes": codes})
+        check_output(target, force)
+        if target.suffix.lower() not in (".csv", ".parquet"):
+            raise ReleaseFileError(f"{target} is neither .csv nor .parquet.", "Choose one of these endings.")
     with opened(codes, as_written=lambda name: name != CODE) as table:
-        rows, items = _checked_codes(card, table), [identifier(name) for name in table.columns]
-        for v, name in enumerate(columns):
-            posterior = ", ".join("NULL" if row is None else repr(row[v]) for row in card.p_w_given_y)
-            if name in table.columns:
-                raise ColumnError(f"{table.name} has a column '{name}' already.", "Rename it, or give the codes alone.")
-            items.append(
-                f"list_extract(CAST('[{posterior}]' AS DOUBLE[]), {identifier(CODE)} + 1) AS {identifier(name)}"
-            )
+        rows, select = _checked_codes(card, table), _beside_codes(card, table)
+        if target is None:
+            with reading(table):
+                return like(codes, table.connection.sql(select).to_arrow_table())
         kind = "FORMAT csv, HEADER" if target.suffix.lower() == ".csv" else "FORMAT parquet"
-        select = f"SELECT {', '.join(items)} FROM {table.sql}"
         with whole_file(target, force) as hidden, reading(table):
             table.connection.execute(f"COPY ({select}) TO {text_literal(str(hidden))} ({kind})")
     return rows
+
+
+def _beside_codes(card: Card, table: Source) -> str:
+    """SQL of a table of codes with the posteriors beside them."""
+    items = [identifier(name) for name in table.columns]
+    for v, name in enumerate(card.columns):
+        posterior = ", ".join("NULL" if row is None else repr(row[v]) for row in card.p_w_given_y)
+        if name in table.columns:
+            raise ColumnError(f"{table.name} has a column '{name}' already.", "Rename it, or give the codes alone.")
+        items.append(f"list_extract(CAST('[{posterior}]' AS DOUBLE[]), {identifier(CODE)} + 1) AS {identifier(name)}")
+    return f"SELECT {', '.join(items)} FROM {table.sql}"
 
 
 def _checked_codes(card: Card, table: Source) -> int:

@@ -9,23 +9,29 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from choral.describe.display import Listing
 from choral.design.load import of_document, read_document
 from choral.design.result import Disclosure
-from choral.errors import FileInTheWayError, ReleaseFileError
+from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
 from choral.exact import certificate
-from choral.files import check_output, keep_apart, kind_of, write_whole
+from choral.files import check_output, keep_apart, kind_of, path_of, whole_file, write_whole
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
 from choral.release.binned import bins_of, protections
 from choral.release.identity import subkey
-from choral.release.ledger import beside, open_ledger
+from choral.release.ledger import beside, make_room, open_ledger, own_ledger, usual_ledger
 from choral.release.recipe import Recipe
+
+if TYPE_CHECKING:
+    from choral.release.audit import Audit
+    from choral.release.card import Card
+    from choral.release.engine import Progress
 
 KEY_BYTES = 32
 KEY_FORMAT = "choral key"
@@ -40,7 +46,7 @@ class Release:
     """A disclosure that can be applied to a table. `key` is None when it lives apart and was not given.
 
     `salt` hides the certificate in the public card until the curator chooses to show it. `check_apart` is the check value
-    of a key that lives apart.
+    of a key that lives apart. `path` is the file that it was loaded from or first saved in, beside which its ledger is.
     """
 
     disclosure: Disclosure
@@ -48,6 +54,32 @@ class Release:
     key: bytes | None
     salt: bytes
     check_apart: str | None = None
+    path: Path | None = field(default=None, init=False)
+
+    @property
+    def information(self) -> float:
+        """What the code tells about the target, in bits, rounded down in the fifteenth decimal."""
+        return self.disclosure.information
+
+    @property
+    def upper_bound(self) -> float:
+        """What no code with this privacy exceeds, in bits, rounded up in the fifteenth decimal."""
+        return self.disclosure.upper_bound
+
+    @property
+    def gap(self) -> float:
+        """How far the code can be from the best, in bits: upper_bound - information."""
+        return self.disclosure.gap
+
+    @property
+    def codes(self) -> int:
+        """The number of codes, without the one for values not seen."""
+        return self.disclosure.codes
+
+    @property
+    def ledger(self) -> Path:
+        """Where it is recorded what was told, unless another ledger is named: beside the file, or in the user's folder."""
+        return usual_ledger(self)
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
@@ -100,36 +132,146 @@ class Release:
             raise ReleaseFileError("The key of this release lives in a file of its own.", "Give it: --key FILE.")
         return self.key
 
+    def verify(self) -> dict[str, Any]:
+        """Have the verifier recompute every claim, and compare the recipe; raises `VerificationError` if one fails."""
+        holds = certificate.check(self.document)
+        check_recipe(self.disclosure, self.recipe)
+        return holds
+
+    def disclose(
+        self,
+        table: Any,
+        output: str | os.PathLike[str] | None = None,
+        id: str | None = None,
+        *,
+        ledger: str | os.PathLike[str] | None = None,
+        arrange: str = "keyed",
+        with_rows: bool = False,
+        force: bool = False,
+        progress: Progress | None = None,
+        engine: str = "duckdb",
+        master: str | None = None,
+    ) -> Any:
+        """Draw one code for every record of a table, as `choral disclose` does, and write them to a file.
+
+        table     a path, `database.duckdb::table`, a frame; with `engine="spark"` also a frame of Spark
+        output    a .parquet or .csv file, a folder of them with Spark. Without one, the codes come back as a frame of the
+                  kind that came in (pandas, polars, arrow); as an Arrow table if that was none
+        id        the column that identifies records; without it a draw belongs to the row of this very table
+        ledger    where it is recorded; default: `release.ledger`
+        arrange   the order of the codes: "keyed", which tells nothing, "id", or "table", which may tell protected values
+        with_rows  write row numbers too, which tell what the order of the table tells
+
+        The ledger refuses what would tell about a record twice. What should be known of it is in what is returned
+        for a file, and a `LedgerWarning` for a frame.
+        """
+        from choral.release import engine as duckdb
+        from choral.release.frames import disclosed_frame
+
+        if engine not in ("duckdb", "spark") or (engine == "spark" and output is None):
+            raise ProblemError(f"engine={engine!r}, output={output!r}.", 'Say "duckdb", or "spark" with an output.')
+        book = self._book(ledger)
+        if output is None:
+            return disclosed_frame(self, table, book, id, arrange=arrange, with_rows=with_rows, progress=progress)
+        options: dict[str, Any] = {"arrange": arrange, "with_rows": with_rows, "force": force, "progress": progress}
+        if engine == "spark":
+            from choral.release import spark
+
+            return spark.disclose_table(self, table, output, book, id, **options, master=master)
+        return duckdb.disclose_table(self, table, output, book, id, **options)
+
+    def audit(self, table: Any = None, disclosed: Any = None, **options: Any) -> Audit:
+        """What the release tells beyond its guarantee, in numbers; arguments as in `choral.audit`."""
+        from choral.release.audit import audit
+
+        return audit(self, table, disclosed, **options)
+
+    def card(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        precision: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        force: bool = False,
+    ) -> Card:
+        """The public card, with probabilities of at most `precision` decimals. With a path it is written and recorded.
+
+        The ledger (default: `release.ledger`) refuses a card where one of another table is public.
+        """
+        from choral.release.card import card_of
+
+        made = card_of(self, precision)
+        if path is not None:
+            record = self._book(ledger)
+            keep_apart({"the card": Path(path)}, {"the release": self.path, "the ledger": record})
+            with whole_file(Path(path), force) as hidden:
+                hidden.write_text(made.text, encoding="utf-8")
+                with open_ledger(record) as book:
+                    book.record_card(self)
+        return made
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        table: Any = None,
+        disclosed: Any = None,
+        card: Card | None = None,
+        force: bool = False,
+    ) -> Path:
+        """Write one page of HTML for a data-protection officer: the promise, its limits, the audit, the proof.
+
+        With the `table` all its columns are audited, with the `disclosed` codes these are tested too, and the `card` is
+        checked to be of this release.
+        """
+        # The page stands above this room. It is looked up by its name, so that no import points upwards.
+        import_module("choral.show.report").write(self, path, table, disclosed, card, force=force)
+        return Path(path)
+
+    def _book(self, ledger: str | os.PathLike[str] | None) -> Path:
+        """The ledger that was named, or the usual one, whose folder is made."""
+        if ledger is not None:
+            return Path(ledger)
+        make_room(usual := self.ledger)
+        return usual
+
+    def _found_at(self, path: Path) -> Release:
+        """This release, which knows from now on that it is in this file, unless it knew of another."""
+        if self.path is None:
+            object.__setattr__(self, "path", path)
+        return self
+
     def save(
         self, path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> Path:
         """Write the release, after the verifier has accepted it, for its owner's eyes; the key apart if told where.
 
         With `force` an existing file is replaced, unless it is another release, or the key of one, whose codes or card were
-        given out according to the ledger in its folder.
+        given out according to the ledger in its folder or the user's own.
         """
         target, apart = Path(path), None if key_path is None else Path(key_path)
         keep_apart({"the release": target, "the key": apart})
         for place in (target, apart):
             if place is not None:
                 check_output(place, force, OWN)
-                check_replaceable(place, beside(place), self.digest)
-        self.disclosure.verify()
-        check_recipe(self.disclosure, self.recipe)
+                for book in (beside(place), own_ledger()):
+                    check_replaceable(place, book, self.digest)
+        self.verify()
         if apart is not None:
             key = {"format": KEY_FORMAT, "release": self.digest, "key": self.needed_key().hex()}
             write_whole(apart, json.dumps(key, indent=1) + "\n", force, OWN)
         write_whole(target, certificate.document_to_text(self._document(with_key=apart is None)), force, OWN)
+        self._found_at(target)
         return target
 
 
-def check_replaceable(path: Path, ledger: Path, digest: str = "") -> None:
+def check_replaceable(path: Path, ledger: Path | None, digest: str = "") -> None:
     """Raise if a file is a release, or the key of one, of which codes or a card were given out according to a ledger.
 
     The release with this `digest` may take its own place. Where there is no ledger nothing is known, and nothing refused.
     """
     kind = kind_of(path)
-    if kind not in ("release", "key") or not ledger.exists():
+    if kind not in ("release", "key") or ledger is None or not ledger.exists():
         return
     document = json.loads(path.read_text(encoding="utf-8"))
     bare = {name: value for name, value in document.items() if name != "key"}
@@ -143,6 +285,18 @@ def check_replaceable(path: Path, ledger: Path, digest: str = "") -> None:
                 "Choose another name: without it these codes can be neither completed nor checked, and no second release "
                 "can be fitted after it.",
             )
+
+
+def load(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release | Disclosure | Card:
+    """What a file holds: the release of a table, a disclosure, or a public card. Every claim of the first two is verified.
+
+    The key of a release that lives apart is read from `key_path`.
+    """
+    if format_of(path_of(path)) != CARD_FORMAT:
+        return load_any(path, key_path)
+    from choral.release.card import load_card
+
+    return load_card(path)
 
 
 def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release:
@@ -185,7 +339,8 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
             f"The key in {key_path or path} is not the key of this release.",
             "Under another key every record would be drawn for a second time: use the key that was made with the release.",
         )
-    return apart if key is None else Release(disclosure, recipe, key, salt, check)
+    found = apart if key is None else Release(disclosure, recipe, key, salt, check)
+    return found._found_at(Path(path))
 
 
 def check_of(key: bytes) -> str:

@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from choral.errors import LedgerError
+from choral.files import state_folder
 from choral.release.identity import Kind
 from choral.release.ledger_entry import Entry
 from choral.release.ledger_file import LedgerFile, in_plain_words, open_file
@@ -71,6 +72,41 @@ class Use:
 def beside(release: Path) -> Path:
     """The ledger of the folder in which a release file is: one for all, so that a second release is seen."""
     return release.parent / NAME
+
+
+def own_ledger() -> Path | None:
+    """The user's own ledger, of releases that are in no file; None where the user has no home."""
+    try:
+        return state_folder() / NAME
+    except RuntimeError:
+        return None
+
+
+def usual_ledger(release: Release) -> Path:
+    """The ledger of whoever named none: beside the release's file, or the user's own where it was never saved.
+
+    A release of which the user's own ledger knows codes or a card goes on with that one, wherever it was saved afterwards.
+    """
+    own = own_ledger()
+    if own is not None and own.exists() and release.path is not None:
+        with open_ledger(own) as book:
+            if book.has_given_out(release.digest):
+                return own
+    if release.path is not None:
+        return beside(release.path)
+    if own is None:
+        raise LedgerError("A release that was never saved has no place for its ledger.", "Name one: ledger=PATH.")
+    return own
+
+
+def make_room(ledger: Path) -> None:
+    """The folder of a ledger, for its owner's eyes."""
+    try:
+        ledger.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerError(
+            f"There is no place for the ledger {ledger}: {error.strerror}.", "Name one: ledger=PATH (--ledger PATH)."
+        ) from None
 
 
 class Ledger:

@@ -32,7 +32,7 @@ from typing import Any
 from urllib.parse import quote
 
 from choral.errors import LedgerError
-from choral.files import write_whole
+from choral.files import state_folder, write_whole
 from choral.release.identity import KEY_BYTES, subkey
 
 VERSION = 3
@@ -300,8 +300,7 @@ def _verify(sql: sqlite3.Connection, path: Path) -> None:
 def _folder() -> Path | None:
     """Where the last seals are noted; None where the user has no home."""
     try:
-        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-        folder = Path(state) / "choral" / "ledgers"
+        folder = state_folder() / "ledgers"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (OSError, RuntimeError):
         return None

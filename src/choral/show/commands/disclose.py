@@ -59,14 +59,18 @@ def disclose(
     from choral.release.ledger import beside
     from choral.show.progress import rows_bar
 
-    book = ledger or beside(release)
-    read = {"the release": release, "its key": key, "the ledger": book, "the table": table}
+    read = {"the release": release, "its key": key, "the ledger": ledger or beside(release), "the table": table}
     keep_apart({"the codes": output}, read)
-    if on_spark(engine, master):
+    with_spark = on_spark(engine, master)
+    if not with_spark:
+        check_output(output, force)
+    found = load_release(release, key)
+    book = ledger or found.ledger
+    if with_spark:
         from choral.release import spark
 
         done = spark.disclose_table(
-            found := load_release(release, key),
+            found,
             table,
             output,
             book,
@@ -77,8 +81,6 @@ def disclose(
             master=master,
         )
     else:
-        check_output(output, force)
-        found = load_release(release, key)
         with rows_bar(quiet=as_json) as bar:
             done = disclose_table(
                 found, table, output, book, id, arrange=arrange, with_rows=with_rows, force=force, progress=bar

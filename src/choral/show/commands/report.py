@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from choral.show.options import AsJson, Force, examples, print_json
-
-if TYPE_CHECKING:
-    from choral.design.result import Disclosure
-    from choral.release.audit import Audit
-    from choral.release.file import Release
 
 EXAMPLE = examples(
     "choral report release.choral -o report.html",
@@ -39,48 +34,32 @@ def report(
     publication. Exit status 0 only if what is promised holds, as in `choral audit`; the page is written either way.
     """
     from choral.errors import ProblemError
-    from choral.files import check_output, keep_apart, write_whole
+    from choral.files import check_output, keep_apart
     from choral.release.card import load_card
     from choral.release.file import Release, load_any
-    from choral.show.report import render
+    from choral.show.report import write
 
     read = {"the release": release, "the table": table, "the table of codes": disclosed, "the card": card}
     keep_apart({"the page": output}, read)
     check_output(output, force)
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise ProblemError(f"{output} is not a .html file.", "Choose this ending.")
     found = load_any(release)
     public = None if card is None else load_card(card)
     if public is not None and not isinstance(found, Release):
         raise ProblemError(f"{release} has no public card.", "Leave out --card.")
-    audited = _audited(found, table, disclosed)
-    page = render(found, audited, public)
-    write_whole(output, page, force)
-    disclosure = found.disclosure if isinstance(found, Release) else found
+    audited = write(found, output, table, disclosed, public, force=force)
     if as_json:
         print_json(
             {
                 "output": str(output),
                 "digest": found.digest,
-                "information": disclosure.information,
-                "upper_bound": disclosure.upper_bound,
-                "codes": disclosure.codes,
+                "information": found.information,
+                "upper_bound": found.upper_bound,
+                "codes": found.codes,
                 "audit": None if audited is None else audited.to_json(),
             }
         )
     else:
-        typer.echo(f"saved        {output} ({len(page.encode()) // 1000} kB, for the curator and the officer only)")
+        typer.echo(f"saved        {output} ({output.stat().st_size // 1000} kB, for the curator and the officer only)")
         typer.echo(f"audit        {'not made: the law lists no columns' if audited is None else audited.summary}")
     if audited is not None and not audited.passed:
         raise typer.Exit(1)
-
-
-def _audited(found: Release | Disclosure, table: str | None, disclosed: str | None) -> Audit | None:
-    """The audit, where the law has columns to audit."""
-    from choral.describe.joint import Joint
-    from choral.design.result import Disclosure
-    from choral.release.audit import audit
-
-    if isinstance(found, Disclosure) and not isinstance(found.law, Joint) and table is None and disclosed is None:
-        return None
-    return audit(found, table, disclosed)

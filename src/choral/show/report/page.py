@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
+from choral.describe.joint import Joint
 from choral.design.result import Disclosure
-from choral.release.audit import Audit
+from choral.errors import ProblemError
+from choral.files import check_output, keep_apart, write_whole
+from choral.release.audit import Audit, audit
 from choral.release.card import Card
 from choral.release.file import Release
 from choral.show.plots import as_svg, before_after_plot, channel_plot, ladder_plot, posterior_plot
@@ -24,18 +28,45 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = Path(__file__).with_name("style.css")
 
 
-def render(release: Release | Disclosure, audit: Audit | None = None, public: Card | None = None) -> str:
+def write(
+    release: Release | Disclosure,
+    output: str | os.PathLike[str],
+    table: Any = None,
+    disclosed: Any = None,
+    card: Card | None = None,
+    *,
+    force: bool = False,
+) -> Audit | None:
+    """Write the report on a release, and return its audit; None where the law lists no columns to audit.
+
+    table, disclosed  the table that is or was disclosed, and its codes, for the audit
+    card              the public card: it is checked to be of this release
+    """
+    target, place = Path(output), release.path if isinstance(release, Release) else None
+    keep_apart({"the page": target}, {"the release": place, "the table": table, "the table of codes": disclosed})
+    check_output(target, force)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise ProblemError(f"{target} is not a .html file.", "Choose this ending.")
+    listed = (
+        isinstance(release, Release) or isinstance(release.law, Joint) or table is not None or disclosed is not None
+    )
+    findings = audit(release, table, disclosed) if listed else None
+    write_whole(target, render(release, findings, card), force)
+    return findings
+
+
+def render(release: Release | Disclosure, findings: Audit | None = None, public: Card | None = None) -> str:
     """The report on a release as one HTML page; raises if a claim of the release fails.
 
-    audit   the findings to show (`choral.release.audit.audit`)
-    public  the card that was made for the release, if it is to be checked too
+    findings  the audit to show (`choral.audit`)
+    public    the card that was made for the release, if it is to be checked too
 
     >>> import choral as ch
     >>> page = render(ch.disclose(ch.examples.xor()))
     >>> page.startswith("<!doctype html>"), "<script" in page
     (True, False)
     """
-    subject = Subject.of(release, audit, public)
+    subject = Subject.of(release, findings, public)
     found = subject.disclosure
     title = f"What the codes tell about {subject.target}, and what they do not"
     body = [

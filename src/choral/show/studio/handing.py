@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from choral.errors import LedgerError
 from choral.release.card import card_of
 from choral.release.engine import disclose_table
 from choral.release.file import Release, load_release
-from choral.release.ledger import open_ledger
+from choral.release.ledger import make_room, open_ledger
 from choral.show.studio import result
 from choral.show.studio.tables import Opened
 
@@ -22,7 +21,7 @@ CARD, REPORT = "card.json", "report.html"
 def write_card(folder: Path, ledger: Path) -> Path:
     """The public card of a result, entered in the ledger first."""
     release = _release(folder)
-    _make_room(ledger)
+    make_room(ledger)
     with open_ledger(ledger) as book:
         book.record_card(release)
     return card_of(release).save(folder / CARD, force=True)
@@ -32,7 +31,7 @@ def write_codes(folder: Path, opened: Opened, ledger: Path, ending: str, id: str
     """One code for each row of the table that the result was made for."""
     release = _release(folder)
     target = folder / f"codes{ending}"
-    _make_room(ledger)
+    make_room(ledger)
     disclose_table(release, opened.path, target, ledger, id, force=True)
     return target
 
@@ -55,16 +54,6 @@ def start_ledger_anew(ledger: Path) -> None:
         number += 1
     if ledger.exists():
         ledger.rename(aside)
-
-
-def _make_room(ledger: Path) -> None:
-    """The folder of the ledger, for its owner's eyes."""
-    try:
-        ledger.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise LedgerError(
-            f"There is no place for the ledger {ledger}: {error.strerror}.", "Name one: choral studio --ledger PATH."
-        ) from None
 
 
 def _release(folder: Path) -> Release:

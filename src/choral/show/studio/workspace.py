@@ -22,6 +22,7 @@ from threading import Lock
 from typing import Any
 
 from choral.errors import ChoralError, ColumnError, LawError
+from choral.files import state_folder
 from choral.release.ledger import NAME
 from choral.release.table import READERS
 from choral.show.studio import result
@@ -70,9 +71,7 @@ def usual_ledger(keep: Path | None = None) -> Path:
     """
     if keep is not None and (keep / NAME).exists():
         return keep / NAME
-    state = os.environ.get("XDG_STATE_HOME", "")
-    place = Path(state) if os.path.isabs(state) else Path.home() / ".local" / "state"
-    return place / "choral" / "studio.ledger"
+    return state_folder() / "studio.ledger"
 
 
 class Workspace:
