@@ -23,6 +23,7 @@ from choral.errors import (
     ReleaseFileError,
     VerificationError,
 )
+from choral.exact.certificate import document_to_text, sealed
 from choral.show.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -203,6 +204,53 @@ def test_load_returns_what_the_file_holds(tmp_path):
         ch.load(tmp_path / "nothing")
     with pytest.raises(ReleaseFileError, match="is not a path"):
         ch.load(None)
+
+
+def test_the_bound_of_a_file_is_claimed_until_it_is_verified(tmp_path):
+    d = ch.disclose(ch.examples.clinic(), "diagnosis")
+    assert d.bound_verified
+    path = d.save(tmp_path / "clinic.choral")
+    found = ch.load(path)
+    assert not found.bound_verified
+    assert "claimed" in repr(found)
+    assert found.verify()["verified"]
+    assert found.bound_verified
+    assert repr(found) == repr(d)
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_a_forged_bound_is_loaded_as_a_claim_and_neither_verified_nor_saved_nor_reported(table, tmp_path):
+    """Not below the information: only the proof, which bounds by more than is claimed, can show that it does not hold."""
+    rows = [{**row, "W": row["a"] & row["b"]} for row in ROWS]
+    whole = ch.fit(rows, "W", ["a", "b"], ["a", "b"]) if table else ch.disclose(ch.examples.clinic(), "diagnosis")
+    path = whole.save(tmp_path / "forged.choral")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["bound"] = {"kind": "group", "group": 0}
+    document["claims"]["upper_bound"] = document["claims"]["information"]
+    path.write_text(document_to_text(sealed(document)), encoding="utf-8")
+    found = ch.load(path)
+    assert not found.bound_verified
+    with pytest.raises(VerificationError):
+        found.verify()
+    with pytest.raises(VerificationError):
+        found.save(tmp_path / "again.choral")
+    assert not (tmp_path / "again.choral").exists()
+    assert not found.bound_verified
+    if table:
+        with pytest.raises(VerificationError):
+            found.report(tmp_path / "report.html")
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [{}, {"kind": "determined"}, {"kind": "extreme points", "multipliers": ["x"]}, {"kind": "lines", "rows": 7}],
+)
+def test_a_proof_that_cannot_be_read_is_refused_in_words(proof, tmp_path):
+    path = ch.disclose(ch.examples.clinic(), "diagnosis").save(tmp_path / "clinic.choral")
+    document = {**json.loads(path.read_text(encoding="utf-8")), "bound": proof}
+    path.write_text(document_to_text(sealed(document)), encoding="utf-8")
+    with pytest.raises((VerificationError, ReleaseFileError)):
+        ch.load(path)
 
 
 def test_verify_compares_the_recipe_too():

@@ -11,7 +11,7 @@ from typing import Any
 from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.law import Law
 from choral.design.result import Disclosure
-from choral.errors import ReleaseFileError
+from choral.errors import ReleaseFileError, VerificationError
 from choral.exact import certificate
 from choral.files import path_of
 from choral.problem.compact import order_of, pose_score, pose_types
@@ -34,7 +34,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
-    """The disclosure that a document is, which has been verified; what else the document holds is left aside.
+    """The disclosure that a document is, verified but for its bound; what else the document holds is left aside.
 
     Raises `ReleaseFileError` unless choral writes it the same: so what was verified is what is used.
     """
@@ -47,8 +47,17 @@ def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
     channel = certificate.channel_of(document, law, problem)
     status = notes.get("status")
     ended = Status(status) if status in [s.value for s in Status] else Status.UNKNOWN
-    solution = Solution(channel, certificate.bound_of(document, problem), str(notes.get("how", "")), ended)
-    found = Disclosure(law, problem, solution, certificate.claims_of(document), notes)
+    claims = certificate.claims_of(document)
+    if claims.upper_bound < claims.information:
+        raise VerificationError(
+            "upper bound", f"{claims.upper_bound} is less than the information, {claims.information}"
+        )
+    try:
+        bound = certificate.bound_of(document, problem)
+    except (LookupError, TypeError, ValueError, ArithmeticError):
+        raise VerificationError("upper bound", "its proof cannot be read") from None
+    solution = Solution(channel, bound, str(notes.get("how", "")), ended)
+    found = Disclosure(law, problem, solution, claims, notes, bound_verified=False)
     alone = own.keys() | {"digest"} == document.keys()
     if (document if alone else certificate.sealed(own))["digest"] != found.digest:
         differs = next((key for key in own if _digest(own, key) != _digest(found.document, key)), "members")

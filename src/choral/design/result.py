@@ -44,6 +44,8 @@ class Disclosure:
     solution: Solution
     claims: Claims
     notes: Mapping[str, Any] = field(default_factory=dict)
+    bound_verified: bool = True
+    """Whether `upper_bound` was derived here or recomputed by the verifier; of one from a file, not before `verify()`."""
 
     # ---- numbers ------------------------------------------------------------------------------------------------
 
@@ -56,6 +58,11 @@ class Disclosure:
     def upper_bound(self) -> float:
         """What no private channel exceeds, rounded up in the fifteenth decimal."""
         return float(self.claims.upper_bound)
+
+    @property
+    def as_claimed(self) -> str:
+        """What to say after `upper_bound` where nobody has recomputed it yet; else nothing."""
+        return "" if self.bound_verified else " (claimed; verify() recomputes it)"
 
     @property
     def gap(self) -> float:
@@ -225,7 +232,9 @@ class Disclosure:
 
     def verify(self) -> dict[str, Any]:
         """Have the stand-alone verifier recompute every claim; raises `VerificationError` if one fails."""
-        return certificate.check(self.document)
+        holds = certificate.check(self.document)
+        object.__setattr__(self, "bound_verified", True)
+        return holds
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the release file, after the verifier has accepted it. The file holds the law: it is the curator's.
@@ -271,7 +280,7 @@ class Disclosure:
         more = ", …" if len(self.problem.groups) > 6 else ""
         return (
             f"Disclosure({self.problem.target.name}: "
-            f"{self.information:.9f} of at most {self.upper_bound:.9f} bits, "
+            f"{self.information:.9f} of at most {self.upper_bound:.9f} bits{self.as_claimed}, "
             f"{self.codes} code{'s' if self.codes != 1 else ''}; private: {private}{more})"
         )
 

@@ -72,6 +72,11 @@ class Release:
         return self.disclosure.gap
 
     @property
+    def bound_verified(self) -> bool:
+        """Whether `upper_bound` was derived here or recomputed by the verifier; of a loaded one, not before `verify()`."""
+        return self.disclosure.bound_verified
+
+    @property
     def codes(self) -> int:
         """The number of codes, without the one for values not seen."""
         return self.disclosure.codes
@@ -118,7 +123,7 @@ class Release:
             ("looks at", ", ".join(recipe.use)),
             ("private", ", ".join(groups[:MOST_LISTED]) + (", …" if len(groups) > MOST_LISTED else "")),
             ("law", str(recipe.law["about"])),
-            ("information", f"{found.information:.9f} bits, of at most {found.upper_bound:.9f}"),
+            ("information", f"{found.information:.9f} bits, of at most {found.upper_bound:.9f}{found.as_claimed}"),
             ("codes, states", f"{found.codes}, {recipe.size}"),
             ("rows at fit time", f"{recipe.table_rows}"),
             ("key", "in a file of its own" if self.key is None else "in the release file"),
@@ -134,7 +139,7 @@ class Release:
 
     def verify(self) -> dict[str, Any]:
         """Have the verifier recompute every claim, and compare the recipe; raises `VerificationError` if one fails."""
-        holds = certificate.check(self.document)
+        holds = self.disclosure.verify()
         check_recipe(self.disclosure, self.recipe)
         return holds
 
@@ -288,9 +293,10 @@ def check_replaceable(path: Path, ledger: Path | None, digest: str = "") -> None
 
 
 def load(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release | Disclosure | Card:
-    """What a file holds: the release of a table, a disclosure, or a public card. Every claim of the first two is verified.
+    """What a file holds: the release of a table, a disclosure, or a public card.
 
-    The key of a release that lives apart is read from `key_path`.
+    Privacy and information are verified first. The upper bound, whose proof can take long, stays the file's claim until
+    `verify()`: `bound_verified` says so. The key of a release that lives apart is read from `key_path`.
     """
     if format_of(path_of(path)) != CARD_FORMAT:
         return load_any(path, key_path)
@@ -300,7 +306,7 @@ def load(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None =
 
 
 def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release:
-    """The release in a file, every claim verified first, with its key if that is in the file or in `key_path`."""
+    """The release in a file, verified as in `load`, with its key if that is in the file or in `key_path`."""
     found = load_any(path, key_path)
     if isinstance(found, Disclosure):
         raise ReleaseFileError(
@@ -310,14 +316,14 @@ def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] 
 
 
 def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release | Disclosure:
-    """What a release file holds, every claim verified first: the release of a table, or a disclosure without a recipe."""
+    """What a release file holds: the release of a table, or a disclosure without a recipe; verified as in `load`."""
     mistaken = {CARD_FORMAT: "the public card of a release", KEY_FORMAT: "the key of a release"}.get(
         format_of(path) or ""
     )
     if mistaken:
         raise ReleaseFileError(f"{path} is {mistaken}.", "Give the release file itself (release.choral).")
     document = read_document(path)
-    certificate.check(document)
+    certificate.check_privacy_and_information(document)
     disclosure = of_document(document, Path(path))
     if "recipe" not in document:
         return disclosure
