@@ -54,3 +54,12 @@ def test_a_card_of_the_first_version_decodes(tmp_path):
 def test_a_key_that_lives_apart_opens_its_release():
     release = ch.load_release(FROZEN / "rows" / "apart.choral", FROZEN / "rows" / "key.json")
     assert load_card(FROZEN / "rows" / "card.json").opened_by(release)
+
+
+def test_the_same_rows_get_the_same_codes(tmp_path):
+    """In the order of then, and with row numbers, which must be asked for now; under the ledger of then."""
+    book = shutil.copy(FROZEN / "rows" / "choral.ledger", tmp_path)
+    release = ch.load_release(FROZEN / "rows" / "apart.choral", FROZEN / "rows" / "key.json")
+    options = {"arrange": "table", "with_rows": True}
+    disclose_table(release, FROZEN / "table.csv", tmp_path / "codes.csv", book, **options)
+    assert (tmp_path / "codes.csv").read_text() == (FROZEN / "rows" / "codes.csv").read_text()

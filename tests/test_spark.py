@@ -250,6 +250,28 @@ def test_every_record_has_the_same_code_on_both_engines(running, table, release,
 
 
 @pytest.mark.spark
+def test_parts_and_places_do_not_depend_on_the_order_of_the_table(running, table, release, tmp_path, monkeypatch):
+    """The same lines in the same parts, whatever the table's order and cut; a part has its codes in keyed order."""
+    monkeypatch.setattr(disclose, "ROWS_IN_A_PART", 150)
+    whole = running.read.parquet(str(write(table, tmp_path / "t.parquet")))
+    found = []
+    for i, frame in enumerate((whole, whole.repartition(5), whole.orderBy("sex", "town").coalesce(1))):
+        told = spark.disclose_table(release, frame, tmp_path / f"{i}.csv", tmp_path / f"ledger{i}", "who")
+        assert (told.arrange, told.with_rows) == ("keyed", False)
+        found.append([part.read_bytes() for part in sorted((tmp_path / f"{i}.csv").iterdir())])
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == 3
+    by_id = spark.disclose_table(release, whole, tmp_path / "id.parquet", tmp_path / "ledger0", "who", arrange="id")
+    assert by_id.arrange == "id"
+    with closing((source := open_table(tmp_path / "id.parquet")).connection) as connection:
+        who = [who for (who,) in connection.execute(f"SELECT who FROM {source.sql}").fetchall()]
+    assert who == sorted(who)
+    for wrong in ({"arrange": "table"}, {"with_rows": True}):
+        with pytest.raises(ProblemError, match="does not number the rows"):
+            spark.disclose_table(release, whole, tmp_path / "no.csv", tmp_path / "ledger0", "who", **wrong)
+
+
+@pytest.mark.spark
 def test_frames_and_folders_in_several_parts(running, table, release, tmp_path):
     folder = tmp_path / "a [b] {c}"
     folder.mkdir()

@@ -157,7 +157,10 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> npt.NDArray[np.int64]:
-        """The codes, one column. The same records in the same table get the same codes."""
+        """The codes, one column, in the order of X. The same records in the same table get the same codes.
+
+        If X is sorted, stretches of codes in this order tell protected values: to publish codes, use `choral disclose`.
+        """
         check_is_fitted(self)
         columns = self._columns(X, reset=False)
         recipe = self.release_.recipe

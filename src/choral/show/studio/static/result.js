@@ -97,7 +97,7 @@ function downloads(view) {
   const note = h("div", { id: "download-note", "aria-live": "polite" });
   const id = h("select", { id: "id-column" });
   const columns = studio.state.tables.find((one) => one.digest === view.table.digest)?.columns ?? [];
-  options(id, [["", "row numbers"], ...columns.map((column) => [column.name, column.name])], "");
+  options(id, [["", "nothing: codes alone"], ...columns.map((column) => [column.name, column.name])], "");
   const kind = h("select", { id: "ending" });
   options(kind, [[".csv", "CSV"], [".parquet", "Parquet"]], ".csv");
   const make = (what, body, sure = false) => async () => {
