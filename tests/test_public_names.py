@@ -294,6 +294,19 @@ def test_the_names_of_the_package_are_there():
     assert [name for name in ch.__all__ if getattr(ch, name, None) is None] == []
 
 
+def test_intervals_are_called_one_way():
+    """A channel has information and upper_bound; a number that is only known to lie between has at_least and at_most."""
+    [point] = ch.entropy_rate_curve(ch.MarkovChain.iid([0.5, 0.5]), [3])
+    [known] = ch.backbone(ch.examples.xor()).synergy[2:3]
+    assert point.at_least <= point.at_most
+    assert known.at_least <= known.value <= known.at_most
+    fields = re.compile(r"^    (lower|upper|lower_bound|low|high): float$", re.MULTILINE)
+    rooms = [
+        path for room in ("design", "theory", "release") for path in (ROOT / "src" / "choral" / room).rglob("*.py")
+    ]
+    assert {path.name: found for path in rooms if (found := fields.findall(path.read_text(encoding="utf-8")))} == {}
+
+
 def test_the_scikit_learn_class_has_a_name_of_its_own():
     from sklearn.pipeline import make_pipeline
 

@@ -331,6 +331,6 @@ def test_seven_rare_samples_are_private_and_tell_what_the_curve_says():
 def test_a_rare_chain_has_its_optimum_too():
     q = F(1, 10**9)
     [point] = entropy_rate_curve(MarkovChain.iid([1 - q, q]), [5])
-    assert point.lower_by == point.upper_by == "the optimum"
-    assert 0 < point.lower <= point.upper
-    assert F(point.lower) <= self_point(5, q).ends[0] / 5 <= F(point.upper)
+    assert point.at_least_by == point.at_most_by == "the optimum"
+    assert 0 < point.at_least <= point.at_most
+    assert F(point.at_least) <= self_point(5, q).ends[0] / 5 <= F(point.at_most)

@@ -414,28 +414,28 @@ def test_entropies_and_ranks_of_windows(chain, k):
 def test_the_curves_hold_the_optimum_and_meet_in_the_rate(chain, k):
     rate = entropy_rate(chain)
     points = entropy_rate_curve(chain, [3, 50, 300, 30_000 if chain.is_stationary else 3000], k)
-    assert all(p.lower <= p.upper <= p.entropy for p in points)
+    assert all(p.at_least <= p.at_most <= p.entropy for p in points)
     joint = chain.joint(3)
     if len(joint) <= 8:
         d = ch.self_disclose(joint, ch.windows(joint.names, k))
-        assert points[0].lower <= d.upper_bound / 3 + 1e-12
-        assert points[0].upper >= d.information / 3 - 1e-12
+        assert points[0].at_least <= d.upper_bound / 3 + 1e-12
+        assert points[0].at_most >= d.information / 3 - 1e-12
     last = points[-1]
-    assert last.upper - last.lower < 20 / last.n
-    assert last.lower - 1e-12 <= rate + 1 / last.n
-    assert abs(last.upper - rate) < 20 / last.n
+    assert last.at_most - last.at_least < 20 / last.n
+    assert last.at_least - 1e-12 <= rate + 1 / last.n
+    assert abs(last.at_most - rate) < 20 / last.n
     if chain.is_stationary:
-        assert last.upper >= rate * (1 - k / last.n) - 1e-12
+        assert last.at_most >= rate * (1 - k / last.n) - 1e-12
 
 
 def test_i_i_d_bits_use_the_optimum_and_blocks_of_it():
     points = entropy_rate_curve(MarkovChain.iid([F(7, 10), F(3, 10)]), [4, 5, 13, 1000])
-    assert [p.lower_by for p in points] == ["the optimum", "the optimum", "blocks of 9", "rank bound"]
-    assert points[0].lower == pytest.approx(points[0].upper, abs=1e-12)
-    assert points[0].lower * 4 == pytest.approx(1.7911075, abs=1e-6)
+    assert [p.at_least_by for p in points] == ["the optimum", "the optimum", "blocks of 9", "rank bound"]
+    assert points[0].at_least == pytest.approx(points[0].at_most, abs=1e-12)
+    assert points[0].at_least * 4 == pytest.approx(1.7911075, abs=1e-6)
     parts = [self_point(n, F(3, 10)).information for n in (9, 5)]
-    assert points[2].lower * 13 == pytest.approx(sum(parts), abs=1e-9)
-    assert all(p.lower <= p.upper <= p.entropy for p in points)
+    assert points[2].at_least * 13 == pytest.approx(sum(parts), abs=1e-9)
+    assert all(p.at_least <= p.at_most <= p.entropy for p in points)
 
 
 @pytest.mark.parametrize(("ns", "k"), [([1], 1), ([2], 2), ([3.0], 1), ([4], 0)])

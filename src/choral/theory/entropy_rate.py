@@ -39,17 +39,17 @@ SHORT = 40
 
 @dataclass(frozen=True)
 class RatePoint:
-    """Î_s(Xⁿ)/n lies between `lower` and `upper`, in bits per sample; `lower_by` and `upper_by` say why.
+    """Î_s(Xⁿ)/n lies between `at_least` and `at_most`, in bits per sample; `at_least_by` and `at_most_by` say why.
 
-    `entropy` is H(Xⁿ)/n, rounded up; so η̂ is at least lower/entropy.
+    `entropy` is H(Xⁿ)/n, rounded up; so η̂ is at least at_least/entropy.
     """
 
     n: int
-    lower: float
-    upper: float
+    at_least: float
+    at_most: float
     entropy: float
-    lower_by: str
-    upper_by: str
+    at_least_by: str
+    at_most_by: str
 
 
 def entropy_rate(chain: MarkovChain) -> float:
@@ -68,7 +68,7 @@ def entropy_rate_curve(chain: MarkovChain, ns: Iterable[int], k: int = 1) -> lis
 
     >>> chain = MarkovChain.of([[0.75, 0.25], [0.5, 0.5]])
     >>> for p in entropy_rate_curve(chain, [3, 10, 100, 10000]):
-    ...     print(f"{p.n:5} {p.lower:.3f} {p.upper:.3f}  {p.lower_by}")
+    ...     print(f"{p.n:5} {p.at_least:.3f} {p.at_most:.3f}  {p.at_least_by}")
         3 0.416 0.416  the optimum
        10 0.533 0.787  rank bound
       100 0.808 0.865  rank bound
