@@ -42,9 +42,15 @@ def asked_of(
     protect: str | Sequence[Group] | None,
     use: str | Sequence[str] | None,
     order: int = 1,
+    id: str | None = None,
 ) -> Asked:
-    """What is asked for, with defaults and errors as in `choral.disclose`: it is posed on a law of one cell."""
-    names = list(table.columns)
+    """What is asked for, with defaults and errors as in `choral.disclose`: it is posed on a law of one cell.
+
+    The column `id` identifies records, and is none that can be asked for.
+    """
+    if id is not None:
+        table.require([id], "id")
+    names = [name for name in table.columns if name != id]
     outline = Joint(names, [[0]] * len(names), {(0,) * len(names): 1})
     problem = pose(outline, reveal, protect, use, order)
     groups = tuple(group.columns for group in problem.groups)

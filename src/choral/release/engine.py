@@ -259,11 +259,7 @@ def kind_of_id(source: Source, id: str) -> identity.Kind:
             "in what is written.",
             "Rename it.",
         )
-    if source.columns[id] == "UUID":  # DuckDB hands these on as text
-        return "uuid"
-    with reading(source):
-        empty = source.connection.sql(f"SELECT {identifier(id)} FROM {source.sql} LIMIT 0")
-        return identity.kind_of(empty.to_arrow_table().schema.field(0).type, id)
+    return identity.kind_of_column(source, id)
 
 
 def _plain(values: pa.Array) -> pa.Array:

@@ -197,11 +197,15 @@ class Release:
         *,
         precision: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
+        table: Any = None,
+        other_people: bool = False,
         force: bool = False,
     ) -> Card:
         """The public card, with probabilities of at most `precision` decimals. With a path it is written and recorded.
 
-        The ledger (default: `release.ledger`) refuses a card where one of another table is public.
+        The ledger (default: `release.ledger`) refuses a card of nearly the same people as an earlier one. It knows who is
+        behind this one if it is given the `table` and the release was fitted with `id`; `other_people` declares that they are
+        in no earlier card.
         """
         from choral.release.card import card_of
 
@@ -212,7 +216,7 @@ class Release:
             with whole_file(Path(path), force) as hidden:
                 hidden.write_text(made.text, encoding="utf-8")
                 with open_ledger(record) as book:
-                    book.record_card(self)
+                    book.record_card(self, table=table, other_people=other_people)
         return made
 
     def report(

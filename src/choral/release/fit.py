@@ -75,6 +75,7 @@ def fit(
     codes: int | None = None,
     solver: str | None = None,
     progress: Progress | None = None,
+    id: str | None = None,
 ) -> Release:
     """The release of a table that tells most about `reveal` while each group in `protect` stays private.
 
@@ -89,6 +90,7 @@ def fit(
     unseen     what a record gets that has no state: "refuse", or "code", one more code
     also       further tables under whose frequencies the code is private too
     codes      at most this many codes; default: as many as suffice
+    id         the column that identifies records: the code does not look at it; the ledger knows by it who is behind a card
 
     The other arguments are those of `choral.disclose`. `choral.release.second.fit_after` makes a second release.
 
@@ -99,7 +101,17 @@ def fit(
     """
     with opened(source, AsRead(empty=empty)) as table:
         posed = pose_table(
-            table, reveal, protect, use, order, bins=bins, missing=missing, min_count=min_count, law=law, unseen=unseen
+            table,
+            reveal,
+            protect,
+            use,
+            order,
+            bins=bins,
+            missing=missing,
+            min_count=min_count,
+            law=law,
+            unseen=unseen,
+            id=id,
         )
     tables = (also,) if isinstance(also, str | os.PathLike | Mapping) or hasattr(also, "columns") else also
     others = [with_states(_other_law(other, posed.recipe), posed.recipe) for other in tables]
@@ -134,11 +146,12 @@ def pose_table(
     law: str = "frequencies",
     unseen: str = "refuse",
     earlier: Release | None = None,
+    id: str | None = None,
 ) -> Posed:
     """The law of a table with its states. Given an `earlier` release, its columns, groups and states are refined."""
     _check_rules(missing, unseen, min_count)
     digest = table.digest()
-    asked = asked_of(table, reveal, protect, use, order)
+    asked = asked_of(table, reveal, protect, use, order, id)
     known: dict[str, Column] = {}
     if earlier is not None:
         asked = united(table, asked, earlier.recipe)
@@ -173,6 +186,7 @@ def pose_table(
         table_digest=digest,
         table_rows=sum(counts.values()),
         empty=table.empty,
+        id=id,
     )
     return Posed(with_states(joint, recipe), recipe)
 

@@ -37,6 +37,8 @@ from choral.errors import ChoralError, ColumnError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from choral.release.table import Source
+
 Blocks: TypeAlias = npt.NDArray[np.uint8]
 """One identifier per row of sixteen bytes."""
 Kind: TypeAlias = Literal["text", "date", "uuid"]
@@ -105,6 +107,18 @@ def kind_of(type_: pa.DataType, column: str) -> Kind:
     else:
         remedy = "Cast it to text in one fixed format."
     raise ColumnError(f"The column '{column}' of type {type_} cannot identify records.", remedy)
+
+
+def kind_of_column(source: Source, id: str) -> Kind:
+    """How a column of a table writes identifiers; raises where it identifies nobody."""
+    from choral.release.sql import identifier
+    from choral.release.table import reading
+
+    if source.columns[id] == "UUID":  # DuckDB hands these on as text
+        return "uuid"
+    with reading(source):
+        empty = source.connection.sql(f"SELECT {identifier(id)} FROM {source.sql} LIMIT 0")
+        return kind_of(empty.to_arrow_table().schema.field(0).type, id)
 
 
 def blocks(values: pa.Array | pa.ChunkedArray, column: str = "id", before: int = 0) -> Blocks:

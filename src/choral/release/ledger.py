@@ -8,7 +8,8 @@ ledger admits
 - or one table without identifiers, whose draws belong to its digest and row numbers. A table that differs by a row is
   refused: nobody could say which of its records were disclosed before. So is a table with identifiers afterwards, since
   its records would be drawn for anew;
-- the cards of one table. A card is an aggregate, and the cards of two tables that differ by one record can reveal it.
+- cards of the same people or of others, never of nearly the same: a card is an aggregate, and two that differ by one
+  record can reveal it (`choral.release.ledger_cards`).
 
 The same table under the same release is always admitted and gives the same codes: so an interrupted run is completed.
 
@@ -38,11 +39,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from choral.errors import LedgerError
 from choral.files import state_folder
 from choral.release.identity import Kind
+from choral.release.ledger_cards import Groups, behind
 from choral.release.ledger_entry import Entry
 from choral.release.ledger_file import LedgerFile, in_plain_words, open_file
 from choral.release.ledger_refusal import SHOWN
@@ -143,23 +145,26 @@ class Ledger:
                 "UPDATE about SET id_column = ?, id_kind = ? WHERE (id_column, id_kind) IS NOT (?, ?)", identified * 2
             )
 
-    def record_card(self, release: Release, write: Callable[[], object] = lambda: None) -> None:
-        """Record that the card of a release is made public; refuse if one of another table was.
+    def record_card(
+        self,
+        release: Release,
+        write: Callable[[], object] = lambda: None,
+        *,
+        table: Any = None,
+        other_people: bool = False,
+    ) -> None:
+        """Record that the card of a release is made public; refuse if it is about people who are nearly those of another.
 
-        `write` saves what belongs to it: if that fails, nothing is recorded.
+        `table` is the table that was fitted, from which the records behind the card are read; without it they are known by
+        the digest and number that the release has. `other_people` declares that they are in no earlier card. `write` saves
+        what belongs to the card: if that fails, nothing is recorded.
         """
-        table, rows, after = release.recipe.table_digest, release.recipe.table_rows, release.recipe.after
+        digest, rows, after = release.recipe.table_digest, release.recipe.table_rows, release.recipe.after
+        records = behind(release, table, self._file.key)
         with self._file.transaction():
-            other = self._sql.execute("SELECT digest, rows FROM card WHERE digest != ?", (table,)).fetchone()
-            if other:
-                raise LedgerError(
-                    f"A card of another table ({other[1]} rows, digest {other[0][:SHOWN]}…) is already public according to "
-                    f"{self._path}; this one has {rows} rows.",
-                    "Two cards of tables that differ by a few records can reveal these: keep the earlier card, or name "
-                    "another ledger (--ledger) if no record is in both tables.",
-                )
+            Groups(self._sql, self._path).record(records, other_people)
             number = self._release(release.digest, None if after is None else after.digest, release.key_check)
-            self._sql.execute("INSERT OR IGNORE INTO card VALUES (?, ?, ?)", (number, table, rows))
+            self._sql.execute("INSERT OR IGNORE INTO card VALUES (?, ?, ?)", (number, digest, rows))
             write()
 
     def has_given_out(self, release: str) -> bool:

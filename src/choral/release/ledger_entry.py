@@ -198,7 +198,7 @@ class Entry:
                 if other != release and other in self._kin:
                     continue
                 old = self._read("part = ? AND release = ? AND number < ?", part, other, self._first)
-                mine, theirs = _common(new, old)
+                mine, theirs = common(new, old)
                 if other != release and len(mine):
                     (name,) = self._sql.execute("SELECT digest FROM release WHERE number = ?", (other,)).fetchone()
                     return Conflict("elsewhere", len(mine), int(new[mine[0], 0]), name)
@@ -241,7 +241,7 @@ def _repeated(tags: Tags) -> Conflict | None:
     return Conflict("twice", len(twice), int(ordered[twice[0], 0])) if len(twice) else None
 
 
-def _common(new: Tags, old: Tags) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def common(new: Tags, old: Tags) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Positions of the same identifiers in `new`, which is in order, and in `old`, which need not be."""
     mine, theirs = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
     left = np.arange(len(old))

@@ -62,10 +62,17 @@ CREATE TABLE record (number INTEGER PRIMARY KEY, part INTEGER NOT NULL, release 
                      tags BLOB NOT NULL);
 CREATE INDEX record_part ON record (part);
 """
+CARDS = """
+CREATE TABLE people (number INTEGER PRIMARY KEY, digest TEXT NOT NULL, records INTEGER NOT NULL, whole INTEGER,
+                     id_column TEXT, id_kind TEXT, rows BLOB, declared INTEGER NOT NULL);
+CREATE TABLE member (number INTEGER PRIMARY KEY, people INTEGER NOT NULL REFERENCES people, tags BLOB NOT NULL);
+CREATE TABLE looked (people INTEGER NOT NULL REFERENCES people, name TEXT NOT NULL, content BLOB, cut BLOB,
+                     UNIQUE (people, name));
+"""
 SEALS = (
     "CREATE TABLE seal (number INTEGER PRIMARY KEY, note TEXT NOT NULL, records INTEGER NOT NULL, mac BLOB NOT NULL)"
 )
-SEALED = ("about", "release", "disclosed", "told", "card", "record")
+SEALED = ("about", "release", "disclosed", "told", "card", "record", "people", "member", "looked")
 """All tables but the seals themselves."""
 
 
@@ -201,8 +208,9 @@ def _make(path: Path) -> None:
         with closing(_connected(hidden)) as sql:
             sql.execute(f"PRAGMA page_size = {PAGE}")
             sql.execute("BEGIN IMMEDIATE")
-            for statement in (*SCHEMA.strip().split(";\n"), SEALS):
+            for statement in (SCHEMA + CARDS).strip().split(";\n"):
                 sql.execute(statement)
+            sql.execute(SEALS)
             sql.execute("INSERT INTO about VALUES (?, ?, NULL, NULL)", (VERSION, secrets.token_bytes(KEY_BYTES)))
             sql.execute(f"PRAGMA user_version = {VERSION}")
             _sealed(sql, 0, NEW)
@@ -227,6 +235,9 @@ def _upgrade(sql: sqlite3.Connection, path: Path) -> None:
     keys = sql.execute("SELECT key FROM about").fetchall()
     if len(keys) != 1 or not isinstance(keys[0][0], bytes) or len(keys[0][0]) != KEY_BYTES:
         raise damaged
+    for statement in CARDS.strip().split(";\n"):
+        sql.execute(statement)
+    sql.execute("INSERT INTO people (digest, records, declared) SELECT DISTINCT digest, rows, 0 FROM card")
     sql.execute(SEALS)
     sql.execute("UPDATE about SET version = ?", (VERSION,))
     sql.execute(f"PRAGMA user_version = {VERSION}")

@@ -202,6 +202,8 @@ class Recipe:
     table_rows: int
     after: After | None = None
     empty: str | None = None
+    id: str | None = None
+    """The column that identifies the records that were fitted, by which the ledger knows who is behind the card."""
 
     @property
     def size(self) -> int:
@@ -323,6 +325,7 @@ class Recipe:
             "table": {"digest": self.table_digest, "rows": self.table_rows},
             "after": None if self.after is None else {"digest": self.after.digest, "first": list(self.after.first)},
             **({} if self.empty is None else {"empty text": self.empty}),
+            **({} if self.id is None else {"id": self.id}),
         }
 
     @classmethod
@@ -347,6 +350,7 @@ class Recipe:
                 table_rows=int(document["table"]["rows"]),
                 after=None if after is None else After(str(after["digest"]), tuple(map(int, after["first"]))),
                 empty=document.get("empty text"),
+                id=None if document.get("id") is None else str(document["id"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ReleaseFileError(

@@ -50,6 +50,7 @@ def fit_after(
     codes: int | None = None,
     solver: str | None = None,
     progress: Progress | None = None,
+    id: str | None = None,
 ) -> Release:
     """A release of the same table for another target, private together with an earlier one.
 
@@ -72,6 +73,7 @@ def fit_after(
             min_count=min_count,
             unseen=recipe.unseen,
             earlier=earlier,
+            id=id,
         )
     problem = posed.problem
     before = _earlier_rows(earlier, posed)

@@ -43,6 +43,7 @@ def fit(
     also: Sequence[Any] = (),
     earlier: Release | None = None,
     master: str | None = None,
+    id: str | None = None,
     **options: Any,
 ) -> Release:
     """The release that `choral.release.fit.fit` gives, with the records counted by Spark.
@@ -53,7 +54,7 @@ def fit(
     with started(master) as session:
         how = AsRead(empty=empty) if earlier is None else replace(earlier.recipe.as_read, find=True)
         table = spark_table(session, source, how)
-        asked = asked_of(table.source, reveal, protect, use, order)
+        asked = asked_of(table.source, reveal, protect, use, order, id)
         known: dict[str, tuple[float, ...] | None] = {}
         if earlier is not None:
             asked = united(table.source, asked, earlier.recipe)
@@ -71,8 +72,10 @@ def fit(
             stack.callback(source.connection.close)
         asked_again = first, reveal, protect, use, order
         if earlier is not None:
-            return fit_after(earlier, *asked_again, bins=bins, **options)
-        return fit_counts.fit(*asked_again, bins=bins, missing=missing, also=others, **options)
+            found = fit_after(earlier, *asked_again, bins=bins, **options)
+        else:
+            found = fit_counts.fit(*asked_again, bins=bins, missing=missing, also=others, **options)
+    return replace(found, recipe=replace(found.recipe, id=id))
 
 
 def _type_read(type_: str, binned: bool) -> str:

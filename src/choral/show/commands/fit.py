@@ -186,6 +186,16 @@ def fit(
     ] = None,
     key: Annotated[Path | None, typer.Option(help="Write the key to a file of its own, not into the release.")] = None,
     ledger: Ledger = None,
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id", help="The column that identifies records: no column to use; the ledger knows cards by it."
+        ),
+    ] = None,
+    other_people: Annotated[
+        bool,
+        typer.Option("--other-people", help="Declare that nobody in this table is in a card of the ledger so far."),
+    ] = False,
     tol: Annotated[float, typer.Option(help="Stop when the certified gap is at most this, in bits.")] = 1e-6,
     rel_tol: Annotated[float | None, typer.Option(help="… or at most this share of the information.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Seconds; then the best so far is taken.")] = None,
@@ -205,6 +215,8 @@ def fit(
 
     read = {"the table": table, "a further table": also, "the earlier release": after, "the earlier key": after_key}
     _check_outputs(output, card, key, {**read, "the file of the law": law if Path(law).suffix else None}, ledger, force)
+    if other_people and card is None:
+        raise ProblemError("--other-people without --card.", "It is about the ledger's cards: leave it out.")
     if precision is not None:
         from choral.release.card import check_precision
 
@@ -227,7 +239,7 @@ def fit(
     spark = on_spark(engine, master)
     start = time.monotonic()
     if table.startswith(EXAMPLE):
-        given = (spark or None, bins, leakage, ratio, also, after, card, key)
+        given = (spark or None, bins, leakage, ratio, also, after, card, key, id, other_people or None)
         if any(value is not None for value in given) or law != "frequencies":
             raise ProblemError(
                 f"{table} is a law without a table.", "Leave out all options about tables, cards and keys."
@@ -237,7 +249,7 @@ def fit(
     from choral.release.bins import read_bins
     from choral.release.card import card_of
 
-    rules: dict[str, Any] = {"bins": read_bins(bins or []), "min_count": min_count}
+    rules: dict[str, Any] = {"bins": read_bins(bins or []), "min_count": min_count, "id": id}
     remarks: list[str] = []
     with interval_bar(quiet=as_json) as bar:
         if after is not None:
@@ -269,7 +281,7 @@ def fit(
             )
     book = ledger or beside(output)
     public = None if card is None else card_of(release, precision)
-    recorded = _save(release, output, key, card, public, book, force)
+    recorded = _save(release, output, key, card, public, book, force, {"table": table, "other_people": other_people})
     seconds = time.monotonic() - start
     dropped = _left_out(table, release)
     if as_json:
@@ -361,6 +373,7 @@ def _save(
     public: Card | None,
     ledger: Path,
     force: bool,
+    people: Mapping[str, Any],
 ) -> OpenLedger | None:
     """Write release, key, card and ledger, or none of them; the ledger that was used, if there is a card.
 
@@ -377,7 +390,7 @@ def _save(
         with whole_file(card, force) as hidden:
             hidden.write_text(public.text, encoding="utf-8")
             with open_ledger(ledger) as book:
-                book.record_card(release, lambda: release.save(output, key, force=force))
+                book.record_card(release, lambda: release.save(output, key, force=force), **people)
         return book
     except FileInTheWayError:
         raise

@@ -213,10 +213,11 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
 
     @app.post("/api/results/{name}/card")
     def card(name: str, wanted: Codes) -> dict[str, str]:
+        opened = workspace.table_of(name)
         ledger = workspace.ledger(workspace.view(name))
         if wanted.nothing_was_given_away:
             handing.start_ledger_anew(ledger)
-        return _link(name, handing.write_card(workspace.result(name), ledger))
+        return _link(name, handing.write_card(workspace.result(name), opened, ledger))
 
     @app.post("/api/results/{name}/codes")
     def codes(name: str, wanted: Codes) -> dict[str, str]:

@@ -18,12 +18,12 @@ from choral.show.studio.tables import Opened
 CARD, REPORT = "card.json", "report.html"
 
 
-def write_card(folder: Path, ledger: Path) -> Path:
+def write_card(folder: Path, opened: Opened, ledger: Path) -> Path:
     """The public card of a result, entered in the ledger first."""
     release = _release(folder)
     make_room(ledger)
     with open_ledger(ledger) as book:
-        book.record_card(release)
+        book.record_card(release, table=opened.path)
     return card_of(release).save(folder / CARD, force=True)
 
 
