@@ -159,6 +159,26 @@ def test_what_was_told_before_saving_is_remembered_after_it(tmp_path):
         fitted().save(path, force=True)
 
 
+def test_a_second_release_goes_on_with_the_ledger_of_the_first(tmp_path):
+    """Its codes are pairs with the first ones: where nobody remembers these, a changed record is drawn for again."""
+    one = fitted()
+    one.save(tmp_path / "one.choral")
+    one.disclose(ROWS, tmp_path / "codes.csv", id="who")
+    two = ch.fit_after(one, ROWS, "W", ["a", "b"], ["a", "b"])
+    assert two.ledger == one.ledger == tmp_path / "choral.ledger"
+    changed = [{**row, "a": 1 - row["a"]} if row["who"] == "p13" else row for row in ROWS]
+    with pytest.raises(LedgerError, match="disclosed before with another record"):
+        two.disclose(changed, id="who")
+
+
+def test_a_second_release_from_a_file_knows_the_user_s_own_ledger_of_the_first(tmp_path):
+    one = fitted()
+    with pytest.warns(LedgerWarning):
+        one.disclose(pd.DataFrame(ROWS), id="who")
+    path = ch.fit_after(one, ROWS, "W", ["a", "b"], ["a", "b"]).save(tmp_path / "two.choral")
+    assert ch.load(path).ledger == one.ledger != tmp_path / "choral.ledger"
+
+
 def test_a_release_keeps_the_ledger_of_its_first_file(tmp_path):
     release = fitted()
     (tmp_path / "copies").mkdir()

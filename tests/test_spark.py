@@ -280,7 +280,7 @@ def test_frames_and_folders_in_several_parts(running, table, release, tmp_path):
     frame = running.read.parquet(str(write(table, tmp_path / "t.parquet"))).repartition(3)
     expected, found = both(release, folder, tmp_path, "name")
     assert found == expected
-    spark.disclose_table(release, frame, tmp_path / "frame.parquet", tmp_path / "ledger1", "name")
+    release.disclose(frame, tmp_path / "frame.parquet", "name", ledger=tmp_path / "ledger1", engine="spark")
     assert codes(tmp_path / "frame.parquet") == expected
     assert (
         fit(folder, **RULES).recipe.table_digest

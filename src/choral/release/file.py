@@ -46,7 +46,8 @@ class Release:
     """A disclosure that can be applied to a table. `key` is None when it lives apart and was not given.
 
     `salt` hides the certificate in the public card until the curator chooses to show it. `check_apart` is the check value
-    of a key that lives apart. `path` is the file that it was loaded from or first saved in, beside which its ledger is.
+    of a key that lives apart. `path` is the file that it was loaded from or first saved in, beside which its ledger is;
+    `earlier` the release that it was fitted after, here and now, with whose ledger it goes on.
     """
 
     disclosure: Disclosure
@@ -55,6 +56,7 @@ class Release:
     salt: bytes
     check_apart: str | None = None
     path: Path | None = field(default=None, init=False)
+    earlier: Release | None = field(default=None, init=False)
 
     @property
     def information(self) -> float:

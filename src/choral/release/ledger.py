@@ -87,12 +87,15 @@ def own_ledger() -> Path | None:
 def usual_ledger(release: Release) -> Path:
     """The ledger of whoever named none: beside the release's file, or the user's own where it was never saved.
 
-    A release of which the user's own ledger knows codes or a card goes on with that one, wherever it was saved afterwards.
+    A release of which the user's own ledger knows codes or a card goes on with that one, wherever it was saved afterwards;
+    and one that was fitted after another with the ledger of that.
     """
-    own = own_ledger()
+    if release.earlier is not None:
+        return usual_ledger(release.earlier)
+    own, after = own_ledger(), release.recipe.after
     if own is not None and own.exists() and release.path is not None:
         with open_ledger(own) as book:
-            if book.has_given_out(release.digest):
+            if any(map(book.has_given_out, [release.digest, *([] if after is None else [after.digest])])):
                 return own
     if release.path is not None:
         return beside(release.path)

@@ -110,7 +110,9 @@ def fit_after(
     )
     found = _with_bound_of(found, alone)
     after = replace(posed.recipe, after=After(earlier.digest, first))
-    return Release(found, after, earlier.needed_key(), secrets.token_bytes(SALT_BYTES))
+    second = Release(found, after, earlier.needed_key(), secrets.token_bytes(SALT_BYTES))
+    object.__setattr__(second, "earlier", earlier)  # it has told these people something: the same ledger shall know
+    return second
 
 
 def told_by_first(release: Release) -> float:
