@@ -106,7 +106,7 @@ def test_from_a_table_to_an_audited_release(name, tmp_path):
     choral(tmp_path, "decode", "card.json", "codes.csv", "-o", "posterior.csv")
 
     release = load_release(tmp_path / "r.choral")
-    codes = pd.read_csv(tmp_path / "codes.csv")
+    codes = pd.read_csv(tmp_path / "codes.csv").sort_values("who")
     assert codes["who"].tolist() == frame["who"].tolist()
     records = pd.read_csv(tmp_path / "table.csv", dtype={"Smoker": str, "Dyspnoea": str, "Cancer": str})
     binned = {c.name: c for c in release.recipe.columns if c.edges is not None}
