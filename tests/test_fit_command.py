@@ -145,13 +145,16 @@ def test_a_fit_that_tells_nothing_says_so(folder):
     assert "nothing is told" not in fitted(folder).output
 
 
-def test_a_card_whose_codes_round_to_zero_is_remarked_upon(folder):
-    assert "probability 0" not in fitted(folder).output
+def test_a_card_whose_codes_are_too_rare_for_a_posterior_is_remarked_upon(folder):
+    assert "no posterior" not in fitted(folder).output
     draw = random.Random(1)
     lines = ["W,sex,region"] + [f"{draw.randrange(2)},{draw.choice('fm')},{draw.randrange(12)}" for _ in range(900)]
     (folder / "wide.csv").write_text("\n".join(lines) + "\n")
-    shown = fitted(folder, "--precision", "1", "--ledger", folder / "l", table="wide.csv", release="w", card="w.json")
-    assert "codes are so rare that the card says probability 0" in shown.output
+    shown = fitted(folder, "--ledger", folder / "l", table="wide.csv", release="w", card="w.json")
+    rows = json.loads((folder / "w.json").read_text())["p_w_given_y"]
+    rare = sum(row is None for row in rows)
+    assert rare
+    assert f"{rare} of {len(rows)} codes are so rare that the card gives no posterior for them" in shown.output
 
 
 @pytest.mark.parametrize("command", ["fit", "bounds", "audit", "disclose", "report", "studio", "reproduce", "curve"])
