@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -146,7 +147,6 @@ def test_a_fit_that_tells_nothing_says_so(folder):
 
 
 def test_a_card_whose_codes_are_too_rare_for_a_posterior_is_remarked_upon(folder):
-    assert "no posterior" not in fitted(folder).output
     draw = random.Random(1)
     lines = ["W,sex,region"] + [f"{draw.randrange(2)},{draw.choice('fm')},{draw.randrange(12)}" for _ in range(900)]
     (folder / "wide.csv").write_text("\n".join(lines) + "\n")
@@ -155,6 +155,8 @@ def test_a_card_whose_codes_are_too_rare_for_a_posterior_is_remarked_upon(folder
     rare = sum(row is None for row in rows)
     assert rare
     assert f"{rare} of {len(rows)} codes are so rare that the card gives no posterior for them" in shown.output
+    few = ("--codes", "2", "--ledger", folder / "m")
+    assert "no posterior" not in fitted(folder, *few, table="wide.csv", release="v", card="v.json").output
 
 
 @pytest.mark.parametrize("command", ["fit", "bounds", "audit", "disclose", "report", "studio", "reproduce", "curve"])
