@@ -120,6 +120,8 @@ def test_every_solver_is_met():
     met = {
         ch.plan(law, **asked).plan.solver for kind in KINDS for law, asked in (_asked(kind, seed) for seed in range(10))
     }
+    one_group = {(w, z, x): 1 + (w * x + 3 * z * x + w) % 7 for w in range(2) for z in range(5) for x in range(9)}
+    met.add(ch.plan(ch.Joint.from_counts(one_group, names=["W", "Z", "X"]), protect=["Z"]).plan.solver)
     assert met == {solver.name for solver in solvers.SOLVERS}
 
 

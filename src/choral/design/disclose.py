@@ -52,8 +52,8 @@ def disclose(
     law         a `Joint`, or a compact law (`Exchangeable`, `Sensors`; of these, W is revealed and any `order` samples,
                 or each sensor, are protected)
     reveal      the target: a column or several; default "W"
-    protect     a list of columns, or of groups (tuples of columns that stay private together);
-                default: every used column but the target, each alone
+    protect     a list of columns, or of groups (tuples of columns that stay private together), or of promises "Z | V":
+                whoever knows V learns nothing more about Z; default: every used column but the target, each alone
     use         the columns that the channel may look at; default: all but the target
     order       protect every `order` of the protected columns together
     leakage     in place of independence, a budget per group in bits: {"X1": 0.01} allows I(X1;Y) ≤ 0.01
@@ -64,7 +64,7 @@ def disclose(
     time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound
     codes       at most this many codes; `how` says what that costs
     progress    called as progress(information, upper_bound, message) while the interval closes
-    solver      overrule the planner: "enumeration", "transport", "sandwich", "coarse" or "orbits"
+    solver      overrule the planner: "enumeration", "transport", "rank", "sandwich", "coarse" or "orbits"
 
     Ctrl-C ends the search early like a time limit (a second one ends the program). Whatever ends it, the channel
     is private, exactly, and the bound holds.

@@ -80,9 +80,10 @@ def _posed_again(document: Mapping[str, Any], law: Law) -> Problem:
     elif isinstance(law, Sensors):
         problem = pose_score(law)
     elif document["reveal"] == document["use"]:
-        problem = pose_self(law, document["protect"], document["use"])
+        problem = pose_self(law, [*document["protect"], *certificate.promises_of(document)], document["use"])
     else:
-        problem = pose(law, document["reveal"], document["protect"], document["use"])
+        protect = [*document["protect"], *certificate.promises_of(document)]
+        problem = pose(law, document["reveal"], protect, document["use"])
     problem = with_budgets(law, problem, also=certificate.further_laws_of(document))
     if "budgets" in document:
         problem = replace(problem, budgets=certificate.budgets_of(document))

@@ -26,9 +26,10 @@ from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
 from choral.solvers.lines.sandwich import MOST_VALUES, Sandwich
 from choral.solvers.peeling import improved
+from choral.solvers.rank import RankWithinGroup, posed
 from choral.solvers.transport import Transport
 
-SolverName: TypeAlias = Literal["orbits", "closed form", "transport", "enumeration", "sandwich", "coarse"]
+SolverName: TypeAlias = Literal["orbits", "closed form", "transport", "enumeration", "rank", "sandwich", "coarse"]
 FEW_POINTS = {2: 3_000, 3: 20_000, 4: 20_000}
 """Up to this many extreme points (by the upper bound theorem) enumeration is preferred, by the target's values."""
 MANY_POINTS = 60_000
@@ -169,6 +170,33 @@ class ByEnumeration:
 
 
 @dataclass(frozen=True)
+class ByRank:
+    """One protected group that the state determines: the rank within the group, best for every purpose at once."""
+
+    name: SolverName = "rank"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether one group, or one `Z | V`, of the state is all that is protected, and the target has two values."""
+        if posed(problem) is None:
+            return None
+        return (
+            "one group is protected and used: the rank within the group is best, with all its codes for every decision"
+        )
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless the problem has this form."""
+        if posed(problem) is None:
+            raise ProblemError(
+                "The rank within the group needs one protected group that is used, and a target of two values.",
+                "Leave out solver=.",
+            )
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """The optimum; where it would be too large to write down, or few codes are asked for, the best cut of it."""
+        return RankWithinGroup(clock.limits.codes, clock.limits.tol).solve(problem)
+
+
+@dataclass(frozen=True)
 class ByLines:
     """Lines below the entropy of a target of few values: a channel and a bound that meet; also within budgets."""
 
@@ -243,7 +271,7 @@ class Coarse:
         return Solution(channel, group_bound(problem), self.name, status, rough.history)
 
 
-SOLVERS: tuple[Solver, ...] = (Orbits(), ClosedForm(), ByTransport(), ByEnumeration(), ByLines(), Coarse())
+SOLVERS: tuple[Solver, ...] = (Orbits(), ClosedForm(), ByTransport(), ByEnumeration(), ByRank(), ByLines(), Coarse())
 """In the order of preference."""
 
 

@@ -19,8 +19,9 @@ from choral.describe.joint import Joint
 from choral.describe.law import Law
 from choral.errors import ReleaseFileError, VerificationError
 from choral.problem.budget import Budget
-from choral.problem.form import further_rows
-from choral.problem.kernel import Problem
+from choral.problem.form import condition_rows, further_rows
+from choral.problem.kernel import Conditional, Problem
+from choral.problem.promises import Promise
 from choral.problem.solution import (
     Bound,
     Claims,
@@ -28,6 +29,7 @@ from choral.problem.solution import (
     ExactChannel,
     GroupBound,
     LinesBound,
+    RankBound,
     Row,
     Solution,
     VertexBound,
@@ -38,6 +40,8 @@ from choral.verifier.claims import ClaimFailed
 T = TypeVar("T")
 FORMAT = "choral release"
 VERSION = 1
+LATER = 2
+"""The version of a document with a promise under a condition, or proved by the closed form: older verifiers refuse it."""
 MEMBERS = (
     "format",
     "version",
@@ -51,6 +55,7 @@ MEMBERS = (
     "notes",
     "budgets",
     "also",
+    "given",
 )
 """What a document of a disclosure may hold; a release of a table adds members of its own."""
 
@@ -77,9 +82,30 @@ def release_document(
     if problem.budgets:
         document["budgets"] = [None if b is None else {b.kind: hexadecimal([b.amount])[0]} for b in problem.budgets]
         document["claims"]["leakage"] = [None if bits is None else f"{bits:f}" for bits in claims.leakage]
+    if problem.conditions or isinstance(solution.bound, RankBound):
+        document["version"] = LATER
+    if problem.conditions:
+        document["given"] = [_promise(promise) for promise in problem.conditions]
     if problem.further:
         document["also"] = [_law(other.joint, problem) for other in problem.further]
     return sealed(document)
+
+
+def _promise(promise: Conditional) -> dict[str, Any]:
+    only = {"only": {column: encode(value) for column, value in promise.only}} if promise.only else {}
+    return {"hidden": list(promise.hidden), "known": list(promise.known), **only}
+
+
+def promises_of(document: Mapping[str, Any]) -> list[Promise]:
+    """The promises of a document that have a condition."""
+    return [
+        Promise(
+            tuple(given["hidden"]),
+            tuple(given["known"]),
+            tuple((column, decode(value)) for column, value in given.get("only", {}).items()),
+        )
+        for given in document.get("given", [])
+    ]
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,6 +218,8 @@ def bound_of(document: Mapping[str, Any], problem: Problem) -> Bound:
         return VertexBound(_fractions(proof["multipliers"]), (), swaps)
     if proof["kind"] == "group":
         return GroupBound(proof["group"])
+    if proof["kind"] == "rank":
+        return RankBound()
     number = {tuple(place): i for i, place in enumerate(_rows_of(problem))}
     rows = tuple(number[tuple(place)] for place in proof["rows"])
     if proof["kind"] == "determined":
@@ -295,6 +323,7 @@ def _law(law: Law, problem: Problem) -> dict[str, Any]:
             "scores": [list(row) for row in law.scores],
         }
     needed = {*problem.columns, *problem.target.columns, *(c for group in problem.groups for c in group.columns)}
+    needed.update(c for promise in problem.conditions for c in promise.both.columns)
     part = law.marginal([name for name in law.names if name in needed])
     return {
         "kind": "table",
@@ -340,6 +369,8 @@ def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
         return proof
     if isinstance(bound, GroupBound):
         return {"kind": "group", "group": bound.group}
+    if isinstance(bound, RankBound):
+        return {"kind": "rank"}
     places = _rows_of(problem)
     if isinstance(bound, DeterminedBound):
         return {
@@ -363,6 +394,8 @@ def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
 def _rows_of(problem: Problem) -> list[list[Any]]:
     """How the rows of P are named in a proof: the groups' values, stacked, then the further rows."""
     places: list[list[Any]] = [[g, v] for g, group in enumerate(problem.groups) for v in range(len(group.values))]
+    places += [["given", *row.place] for row in condition_rows(problem)]
+    places += [] if problem.groups else [["sum"]]
     return [*places, *(["also", *row.place] for row in further_rows(problem))]
 
 

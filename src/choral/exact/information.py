@@ -16,6 +16,7 @@ from choral.describe.ball_arithmetic import KNOWN, exact_lower, exact_upper
 from choral.describe.ball_arithmetic import ball_of as _arb
 from choral.describe.ball_arithmetic import entropy_ball as _entropy
 from choral.exact.lines import lines_bound
+from choral.exact.rank import rank_bound
 from choral.problem.budget import Budget
 from choral.problem.kernel import Problem
 from choral.problem.solution import (
@@ -25,6 +26,7 @@ from choral.problem.solution import (
     ExactChannel,
     GroupBound,
     LinesBound,
+    RankBound,
     Solution,
     VertexBound,
 )
@@ -137,6 +139,8 @@ def _bound(problem: Problem, bound: Bound) -> flint.arb:
             return _vertex_bound(problem, bound)
         if isinstance(bound, DeterminedBound):
             return flint.arb(0)
+        if isinstance(bound, RankBound):
+            return _entropy_of_target(problem) - rank_bound(problem)
         if isinstance(bound, LinesBound):
             return _entropy_of_target(problem) - _arb(lines_bound(problem, bound))
         return _group_bound(problem, bound)

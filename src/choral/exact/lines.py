@@ -16,7 +16,7 @@ import numpy as np
 
 from choral.describe.ball_arithmetic import exact_lower
 from choral.problem.budget import Budget
-from choral.problem.form import FurtherRow, further_rows, incidence
+from choral.problem.form import FurtherRow, condition_rows, further_rows, incidence
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import LinesBound, near_float
 
@@ -70,8 +70,10 @@ class _Row:
         matrix = incidence(problem)
         if position >= len(matrix.rows):
             return cls(position, Fraction(0), None, further_rows(problem)[position - len(matrix.rows)])
-        owner = [g for g, group in enumerate(problem.groups) for _ in group.values][position]
-        return cls(position, Fraction(matrix.right[position], problem.total), problem.budget(owner), None)
+        owners = [g for g, group in enumerate(problem.groups) for _ in group.values]
+        if position >= len(owners):
+            return cls(position, Fraction(0), None, condition_rows(problem)[position - len(owners)])
+        return cls(position, Fraction(matrix.right[position], problem.total), problem.budget(owners[position]), None)
 
     def rounded(self, multiplier: Fraction) -> int:
         """Still a multiplier: up, where a price limits how small it may be."""

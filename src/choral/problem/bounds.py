@@ -76,6 +76,8 @@ def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
         form = replace(form, feasible=True)
     position, value = best_group(problem)
     sizes = sum(len(group.values) for group in problem.groups) - len(problem.groups) + 1
+    if problem.conditions:
+        sizes = form.states
     return Bounds(
         states=form.states,
         rank=form.rank,

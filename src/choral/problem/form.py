@@ -54,18 +54,21 @@ class Incidence:
     """The matrix P of (matp) in integers: rows[i][s] = P(z | s) · scale[s] for the i-th pair (group, z).
 
     `right[i]` / total is what every posterior must give: Σ_s P(z | s) p(s | y) = p(z). When every group is a
-    function of the state all scales are 1 and the rows *are* P.
+    function of the state all scales are 1 and the rows *are* P. The rows of conditions follow, times n(v), their `divisor`:
+    Σ_s (P(z, v | s) - p(z | v) P(v | s)) p(s | y) = 0. Where there are conditions alone, the last row says that a posterior
+    sums to one.
     """
 
     rows: tuple[Row, ...]
     right: tuple[int, ...]
     scale: tuple[int, ...]
     groups: int
+    divisor: tuple[int, ...]
 
     @property
     def most(self) -> int:
         """What the rank cannot exceed: the rows of every group sum to the same row."""
-        return min(len(self.scale), len(self.rows) - self.groups + 1)
+        return min(len(self.scale), len(self.rows) - max(self.groups, 1) + 1)
 
     def independent(self) -> list[int]:
         """Positions of the first rows that form a basis of the row space."""
@@ -90,11 +93,12 @@ def incidence(problem: Problem) -> Incidence:
 
 
 def _incidence(problem: Problem, chosen: Sequence[Variable]) -> Incidence:
-    if all(variable.is_function for variable in chosen):
+    seen = [*chosen, *(promise.both for promise in problem.conditions)]
+    if all(variable.is_function for variable in seen):
         divisors = list(problem.weights)
     else:
         divisors = [0] * problem.size
-        for variable in chosen:
+        for variable in seen:
             for s, w in zip(variable.state.tolist(), variable.weight, strict=True):
                 divisors[s] = math.gcd(divisors[s], w)
     rows: list[Row] = []
@@ -104,8 +108,15 @@ def _incidence(problem: Problem, chosen: Sequence[Variable]) -> Incidence:
             block[v][s] = w // divisors[s]
         rows += map(tuple, block)
     right = [weight for variable in chosen for weight in variable.marginal]
+    divisor = [1] * len(rows)
+    for row in condition_rows(problem):
+        rows.append(tuple(x // d for x, d in zip(row.numerators, divisors, strict=True)))
+        divisor.append(row.divisor)
+    right += [0] * (len(rows) - len(right))
     scale = tuple(weight // divisor for weight, divisor in zip(problem.weights, divisors, strict=True))
-    return Incidence(tuple(rows), tuple(right), scale, len(chosen))
+    if not chosen:
+        rows, right, divisor = [*rows, scale], [*right, problem.total], [*divisor, 1]
+    return Incidence(tuple(rows), tuple(right), scale, len(chosen), tuple(divisor))
 
 
 def centred_rows(problem: Problem, rows: tuple[int, ...]) -> Floats:
@@ -113,23 +124,34 @@ def centred_rows(problem: Problem, rows: tuple[int, ...]) -> Floats:
     matrix = incidence(problem)
     columns = []
     for i in rows:
-        mean = matrix.right[i] / problem.total
-        columns.append([x / c - mean for x, c in zip(matrix.rows[i], matrix.scale, strict=True)])
+        mean, n = matrix.right[i] / problem.total, matrix.divisor[i]
+        columns.append([x / (c * n) - mean for x, c in zip(matrix.rows[i], matrix.scale, strict=True)])
     return np.array(columns, dtype=np.float64).reshape(len(rows), problem.size).T
 
 
 @dataclass(frozen=True)
 class FurtherRow:
-    """An equation of a further law q: Σ_s p(s) value(s) p(y | s) = 0 with value(s) = numerators[s] / (w_s · divisor).
+    """An equation beside those of the groups: Σ_s p(s) value(s) p(y | s) = 0, value(s) = numerators[s] / (w_s · divisor).
 
-    For a group and a value z it says q(z, y) = q(z) q(y): value(s) = (q(s)/p(s)) (Q(z | s) - q(z)). One row more per law says
-    q(y) = p(y), value(s) = q(s)/p(s) - 1: then the code does not tell which law holds, and every mixture of the laws is
-    private: Σ_i c_i q_i(z, y) = Σ_i c_i q_i(z) p(y).
+    Of a condition: value(s) = P(z, v | s) - p(z | v) P(v | s), for p(z, y | v) = p(z | v) p(y | v).
+    Of a further law q, for a group and a value z: value(s) = (q(s)/p(s)) (Q(z | s) - q(z)), for q(z, y) = q(z) q(y). One
+    row more per law says q(y) = p(y), value(s) = q(s)/p(s) - 1: then the code does not tell which law holds, and every
+    mixture of the laws is private: Σ_i c_i q_i(z, y) = Σ_i c_i q_i(z) p(y).
     """
 
     place: tuple[int, ...]
     numerators: tuple[int, ...]
     divisor: int
+
+
+@lru_cache(maxsize=4)
+def condition_rows(problem: Problem) -> tuple[FurtherRow, ...]:
+    """The equations of the promises that have a condition; `place` is (condition, value of its variable)."""
+    return tuple(
+        FurtherRow((c, i), tuple(numerators), n)
+        for c, promise in enumerate(problem.conditions)
+        for i, numerators, n in promise.rows(problem.size)
+    )
 
 
 @lru_cache(maxsize=4)
@@ -191,7 +213,8 @@ def equations(problem: Problem) -> Equations:
         return Equations(problem, tuple(incidence(problem).independent_of_sum()))
     owner = [g for g, group in enumerate(problem.groups) for _ in group.values]
     asked = [i for i, g in enumerate(owner) if problem.budget(g) is None]
-    asked += range(len(owner), len(owner) + len(further_rows(problem)))
+    known = len(incidence(problem).rows)
+    asked += [*range(len(owner), known), *range(known, known + len(further_rows(problem)))]
     if not asked:
         return Equations(problem, ())
     integers = Equations(problem, tuple(asked)).at(range(problem.size))

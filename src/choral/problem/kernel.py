@@ -80,11 +80,61 @@ class Variable:
 
 
 @dataclass(frozen=True, eq=False)
+class Conditional:
+    """A promise about a group Z to whoever knows V: p(z, y | v) = p(z | v) p(y | v) for every z, v and code y.
+
+    `both` is the variable (Z, V); given[i] numbers the v of its i-th value, and is -1 where nothing is promised (the promise
+    is about one value of V, and this is another). `hidden` and `known` are the columns of Z and V; `only` are the values
+    of V that the promise is limited to, by column.
+    """
+
+    both: Variable
+    given: tuple[int, ...]
+    hidden: tuple[str, ...]
+    known: tuple[str, ...]
+    only: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As it is written in `protect`."""
+        only = dict(self.only)
+        return f"{'+'.join(self.hidden)} | " + "+".join(f"{c}={only[c]}" if c in only else c for c in self.known)
+
+    @cached_property
+    def of_condition(self) -> dict[int, int]:
+        """The weight of every v that is promised something about."""
+        sums: dict[int, int] = {}
+        for v, weight in zip(self.given, self.both.marginal, strict=True):
+            if v >= 0:
+                sums[v] = sums.get(v, 0) + weight
+        return sums
+
+    def rows(self, size: int) -> list[tuple[int, list[int], int]]:
+        """For every value (z, v): its number, n(v) w(s; z, v) - n(z, v) w(s; v) at every state, and n(v).
+
+        That is n(v) w(s) [P(z, v | s) - p(z | v) P(v | s)]; summed against p(y | s) of any private code it is zero.
+        """
+        with_condition: dict[int, list[int]] = {v: [0] * size for v in self.of_condition}
+        alone = [[0] * size for _ in self.given]
+        for s, i, w in zip(self.both.state.tolist(), self.both.value.tolist(), self.both.weight, strict=True):
+            alone[i][s] = w
+            if self.given[i] >= 0:
+                with_condition[self.given[i]][s] += w
+        found = []
+        for i, v in enumerate(self.given):
+            if v >= 0:
+                n, mine = self.of_condition[v], self.both.marginal[i]
+                found.append((i, [n * a - mine * b for a, b in zip(alone[i], with_condition[v], strict=True)], n))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """States with a prior, protected variables, and a target: what a solver needs to know, and no more.
 
     `states[s]` are the values of `columns` in state s. All states have positive weight. `budgets`, when given, has one
     entry per group: None where the code must be independent of it. Under every law in `further` the groups are private too.
+    `conditions` are promises to whoever knows other columns.
     """
 
     columns: tuple[str, ...]
@@ -94,6 +144,7 @@ class Problem:
     target: Variable
     budgets: tuple[Budget | None, ...] = ()
     further: tuple[FurtherLaw, ...] = ()
+    conditions: tuple[Conditional, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together exactly."""
@@ -101,11 +152,11 @@ class Problem:
             raise ProblemError("A problem needs as many weights as states.", "Build it with choral.pose.")
         if min(self.weights) <= 0:
             raise ProblemError("A state has no weight.", "Drop states of probability zero first.")
-        if not self.groups:
+        if not self.groups and not self.conditions:
             raise ProblemError("Nothing is protected.", "Name at least one column to protect.")
         if self.budgets and len(self.budgets) != len(self.groups):
             raise ProblemError("A problem needs as many budgets as groups.", "This is a defect.")
-        for variable in (*self.groups, self.target):
+        for variable in (*self.groups, self.target, *(promise.both for promise in self.conditions)):
             sums = [0] * len(self.states)
             for s, w in zip(variable.state.tolist(), variable.weight, strict=True):
                 sums[s] += w

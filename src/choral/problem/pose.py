@@ -12,9 +12,10 @@ import numpy as np
 
 from choral.describe.joint import Cell, Joint, split_names
 from choral.errors import ColumnError, ProblemError, did_you_mean
-from choral.problem.kernel import Index, Problem, Variable
+from choral.problem.kernel import Conditional, Index, Problem, Variable
+from choral.problem.promises import Promise, is_conditional, promise_of, split_promises, twice
 
-Group: TypeAlias = "str | Sequence[str]"
+Group: TypeAlias = "str | Sequence[str] | Promise"
 MAX_GROUPS = 100_000
 """More protected groups than this are refused before they are built."""
 
@@ -30,25 +31,28 @@ def pose(
 
     `reveal` defaults to the column "W"; `use` (what the channel may look at) to every column but the target,
     with the protected ones; `protect` to every used column alone, but the target. `order=k` protects every
-    k of the protected columns together.
+    k of the protected columns together. An entry `Z | V` protects Z given V, a column or several joined by +, used or not.
 
     >>> from choral.describe import examples
     >>> pose(examples.bsc_and_bec())
     Problem(reveal W, protect X1, X2; 6 states)
     """
     target = _target(joint, reveal)
-    asked = None if protect is None else _groups(joint, protect)
-    used = _used(joint, target, asked, use)
+    protect, promises = _apart(joint, protect)
+    asked = None if protect is None else _groups(joint, protect, bool(promises))
+    used = _used(
+        joint, target, [*(asked or []), *(promise.hidden for promise in promises)] if protect is not None else None, use
+    )
     groups = _ordered(asked if asked is not None else [(c,) for c in used if c not in target], order)
-    if not groups:
+    if not groups and not promises:
         raise ProblemError("Nothing is protected.", "Name at least one column to protect, or use another column.")
-    for group in groups:
+    for group in (*groups, *(promise.hidden for promise in promises)):
         if set(target) <= set(group):
             raise ProblemError(
                 f"'{'+'.join(target)}' is to be revealed and protected at once.",
                 "Take it out of protect, or use self_disclose to reveal the protected columns jointly.",
             )
-    return _problem(joint, used, groups, target)
+    return _problem(joint, used, groups, target, promises)
 
 
 def pose_self(
@@ -63,10 +67,11 @@ def pose_self(
     >>> pose_self(examples.bernoulli(0.5, 2))
     Problem(reveal X1+X2, protect X1, X2; 4 states)
     """
-    asked = None if protect is None else _groups(joint, protect)
+    protect, promises = _apart(joint, protect)
+    asked = None if protect is None else _groups(joint, protect, bool(promises))
     used = _columns(joint, use, "use") if use is not None else list(joint.names)
     groups = _ordered(asked if asked is not None else [(c,) for c in used], order)
-    if not groups:
+    if not groups and not promises:
         raise ProblemError("Nothing is protected.", "Name at least one column to protect.")
     for group in groups:
         if set(used) <= set(group):
@@ -74,7 +79,7 @@ def pose_self(
                 f"All that is used, '{'+'.join(used)}', is protected as one group.",
                 "Nothing could be said then; protect smaller groups.",
             )
-    return _problem(joint, used, groups, tuple(used))
+    return _problem(joint, used, groups, tuple(used), promises)
 
 
 def windows(names: str | Sequence[str], k: int) -> list[tuple[str, ...]]:
@@ -119,7 +124,23 @@ def _columns(joint: Joint, names: str | Sequence[str], where: str) -> list[str]:
     return columns
 
 
-def _groups(joint: Joint, protect: str | Sequence[Group]) -> list[tuple[str, ...]]:
+def _apart(
+    joint: Joint, protect: str | Sequence[Group] | None
+) -> tuple[str | Sequence[str | Sequence[str]] | None, list[Promise]]:
+    """What is protected whatever is known, and what is protected given a condition."""
+    listed = split_promises(protect) if isinstance(protect, str) else protect
+    if not isinstance(listed, Sequence) or not any(map(is_conditional, listed)):
+        return protect, []  # type: ignore[return-value]
+    promises = [promise_of(joint, entry) for entry in listed if is_conditional(entry)]  # type: ignore[arg-type]
+    again = twice(promises)
+    if again is not None:
+        raise ProblemError(
+            f"`protect` makes the promise '{'+'.join(again.hidden)} | {'+'.join(again.known)}' twice.", "Name it once."
+        )
+    return [entry for entry in listed if not is_conditional(entry)], promises  # type: ignore[misc]
+
+
+def _groups(joint: Joint, protect: str | Sequence[str | Sequence[str]], more: bool) -> list[tuple[str, ...]]:
     if isinstance(protect, tuple) and len(protect) > 1 and all(isinstance(group, str) for group in protect):
         raise ProblemError(
             f"protect={protect!r} may mean one group or several columns.",
@@ -130,7 +151,7 @@ def _groups(joint: Joint, protect: str | Sequence[Group]) -> list[tuple[str, ...
     if not isinstance(protect, Sequence):
         raise ProblemError(f"`protect` is {protect!r}.", "Give a list of columns or groups.")
     listed = list(protect)
-    if not listed:
+    if not listed and not more:
         raise ProblemError("`protect` is empty.", "Name at least one column to protect.")
     groups = [tuple(_columns(joint, group, "protect")) for group in listed]
     seen: dict[frozenset[str], tuple[str, ...]] = {}
@@ -175,7 +196,13 @@ def _ordered(groups: list[tuple[str, ...]], order: int) -> list[tuple[str, ...]]
     return chosen
 
 
-def _problem(joint: Joint, used: Sequence[str], groups: Iterable[Sequence[str]], target: Sequence[str]) -> Problem:
+def _problem(
+    joint: Joint,
+    used: Sequence[str],
+    groups: Iterable[Sequence[str]],
+    target: Sequence[str],
+    promises: Iterable[Promise] = (),
+) -> Problem:
     prior = joint.weights(used)
     number = {cell: s for s, cell in enumerate(prior)}
     cells = np.array(list(prior), dtype=np.int64)
@@ -188,7 +215,23 @@ def _problem(joint: Joint, used: Sequence[str], groups: Iterable[Sequence[str]],
         weights=weights,
         groups=tuple(_variable(joint, used, number, cells, weights, group) for group in groups),
         target=_variable(joint, used, number, cells, weights, target),
+        conditions=tuple(
+            _conditional(promise, _variable(joint, used, number, cells, weights, [*promise.hidden, *promise.known]))
+            for promise in promises
+        ),
     )
+
+
+def _conditional(promise: Promise, both: Variable) -> Conditional:
+    """The promise as the states see it: values of (Z, V) by their v, and -1 where the promise is about another v."""
+    only, first = dict(promise.only), len(promise.hidden)
+    number: dict[tuple[Any, ...], int] = {}
+    given = []
+    for value in both.values:
+        v = tuple(value[first:])
+        meant = all(x == only[c] for c, x in zip(promise.known, v, strict=True) if c in only)
+        given.append(number.setdefault(v, len(number)) if meant else -1)
+    return Conditional(both, tuple(given), promise.hidden, promise.known, promise.only)
 
 
 def _variable(

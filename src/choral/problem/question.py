@@ -52,6 +52,12 @@ def with_budgets(
     """The problem with budgets for some of its groups, or with further laws."""
     names, columns = [g.name for g in problem.groups], [g.columns for g in problem.groups]
     budgets = budgets_for(names, columns, leakage, ratio)
+    if problem.conditions and (budgets or also):
+        first, beside = problem.conditions[0], "a budget" if budgets else "further laws"
+        raise ProblemError(
+            f"'{first.name}' together with {beside}.",
+            f"Protect '{'+'.join(first.both.columns)}' together instead, or leave out the {beside.split()[-1]}.",
+        )
     if also is None or (isinstance(also, Sequence) and not also):
         return replace(problem, budgets=budgets) if budgets else problem
     if isinstance(also, Joint) or not isinstance(also, Sequence):

@@ -138,7 +138,12 @@ class LinesBound:
     prices: tuple[Fraction, ...] = ()
 
 
-Bound: TypeAlias = "VertexBound | GroupBound | LinesBound | DeterminedBound"
+@dataclass(frozen=True)
+class RankBound:
+    """Proof by the closed form for one protected group (docs/mathematics.md): the rank within the group tells most."""
+
+
+Bound: TypeAlias = "RankBound | VertexBound | GroupBound | LinesBound | DeterminedBound"
 
 
 class Status(Enum):

@@ -6,7 +6,8 @@ classes, t_c = Σ_{s∈c} p(s|y), changes neither P t nor P_{W|S} t, so a privat
 with the same (W, Y); conversely a channel on classes, applied to the class of a state, is private and has the same
 (W, Y). A multiplier π_c of a class, given to each of its states, proves the same bound, since π·t is the same. ∎
 
-Budgets are about P(z|y) alone, so the same holds for them. Further laws may tell alike states apart: then nothing is joined.
+Where something is promised given V, alike states have the same P(z, v | s), too: the equations are about that. Budgets are
+about P(z|y) alone, so the same holds for them. Further laws may tell alike states apart: then nothing is joined.
 
 This is what makes unprotected columns cheap: values that tell the same about the target collapse.
 """
@@ -33,7 +34,8 @@ class MergeAlike:
             return Reduced(problem, Unchanged())
         keys: list[list[tuple[int, int, Fraction]]] = [[] for _ in problem.states]
         one = Fraction(1)
-        for position, variable in enumerate((*problem.groups, problem.target)):
+        given = [promise.both for promise in problem.conditions]
+        for position, variable in enumerate((*problem.groups, *given, problem.target)):
             for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
                 share = one if w == problem.weights[s] else Fraction(w, problem.weights[s])
                 keys[s].append((position, v, share))
@@ -52,6 +54,7 @@ class MergeAlike:
             groups=tuple(collapsed(group, label) for group in problem.groups),
             target=collapsed(problem.target, label),
             budgets=problem.budgets,
+            conditions=tuple(replace(promise, both=collapsed(promise.both, label)) for promise in problem.conditions),
         )
         return Reduced(reduced, _Spread(problem, reduced, label))
 

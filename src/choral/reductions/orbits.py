@@ -40,6 +40,8 @@ class JoinOrbits:
             return []
         if set(problem.target.columns) & set(problem.columns):
             return []  # the target moves with the permutation
+        if problem.conditions:
+            return []  # a permutation would have to keep the family of pairs (Z, V)
         cells = problem.target.by_state(problem.size)
         content = {state: cells[s] for s, state in enumerate(problem.states)}
         family = {frozenset(group.columns) for group in problem.groups}

@@ -66,7 +66,9 @@ def nothing_to_tell(problem: Problem, why: str) -> Solution:
     size = len(rows)
     reduced, _, _ = flint.fmpz_mat([list(matrix.rows[i]) for i in rows]).rref()
     columns = [next(s for s in range(problem.size) if reduced[i, s] != 0) for i in range(size)]
-    square = flint.fmpq_mat(size, size, [flint.fmpq(matrix.rows[i][s], matrix.scale[s]) for s in columns for i in rows])
+    square = flint.fmpq_mat(
+        size, size, [flint.fmpq(matrix.rows[i][s], matrix.scale[s] * matrix.divisor[i]) for s in columns for i in rows]
+    )
     cells = problem.target.by_state(problem.size)
     coefficients = []
     for v in range(len(problem.target.values)):

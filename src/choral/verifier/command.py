@@ -13,7 +13,7 @@ code and no constant with the solvers. It reads the law and the channel as integ
 3. the channel: non-negative integers, and for every state s the masses p(s, y) sum to its prior;
 4. privacy: for every protected group Z, p(z, y) = p(z) · p(y) for every value z and every code y, in integers; or, where
    the file gives a group a budget instead, that the budget is kept: ratios in integers, bits in interval arithmetic;
-   and the same under every further law that the file lists;
+   and the same under every further law that the file lists; for every promise given V, p(z, v, y) · p(v) = p(z, v) · p(v, y);
 5. the information I(W;Y), in interval arithmetic, is what is stated;
 6. the upper bound, recomputed from what proves it, is what is stated.
 
@@ -32,6 +32,7 @@ import json
 import sys
 
 from choral.verifier.claims import ClaimFailed, brief, need
+from choral.verifier.conditions import check_conditions
 from choral.verifier.core import Channel
 from choral.verifier.information import compare_bound, compare_information, information, leakages_of
 from choral.verifier.laws import claims_of
@@ -41,23 +42,26 @@ from choral.verifier.proof_determined import bound_when_determined
 from choral.verifier.proof_extreme_points import bound_from_extreme_points
 from choral.verifier.proof_group import bound_from_group
 from choral.verifier.proof_lines import bound_from_lines
+from choral.verifier.proof_rank import bound_from_rank
 from choral.verifier.reading import read
 from choral.verifier.steps import METER, Meter, default_budget
 
 MOST_BUDGET_DIGITS = 30  # of a budget that is given on the command line
 
 
-def describe(law, used, target, groups, budgets, stated_information, stated_bound, until):
+def describe(law, used, target, groups, budgets, conditions, stated_information, stated_bound, until):
     """Lines that say what is claimed, and of that what will not be checked."""
     unchecked = ["" if until != "privacy" else " (not checked)", "" if until == "bound" else " (not checked)"]
     rivals = "channel within these budgets" if any(budgets) else "private channel"
     named = [shown_group(g) + (f" ({words_for(b)})" if b else "") for g, b in zip(groups, budgets)]
+    promises = [f"promises     {condition.words()}" for condition in conditions]
     return [
         "law          " + "\n             ".join(law.describe()),
         f"reveals      {shown_group(target)}",
         f"looks at     {', '.join(map(shown_name, used))}",
-        f"protects     {', '.join(named)}"
-        f"   ({len(groups)} group{'s' if len(groups) > 1 else ''}; nothing else is protected)",
+        f"protects     {', '.join(named) if named else 'no column from somebody who knows nothing'}"
+        f"   ({len(groups)} group{'s' if len(groups) != 1 else ''}; nothing else is protected)",
+        *promises,
         f"information  {stated_information:f} bits are disclosed{unchecked[0]}",
         f"bound        {stated_bound:f} bits: no {rivals} can do better{unchecked[1]}",
     ]
@@ -65,10 +69,11 @@ def describe(law, used, target, groups, budgets, stated_information, stated_boun
 
 def check_privacy(document):
     """Check the channel of a document and its privacy, and nothing else, however long it takes."""
-    law, used, _, groups, budgets, _, _ = claims_of(document)
+    law, used, _, groups, budgets, conditions, _, _ = claims_of(document)
     prior = law.weights(used)
     channel = Channel(document, prior)
     check_groups(law, used, groups, budgets, channel, prior, None, lambda line: None)
+    check_conditions(used, conditions, channel, prior, lambda line: None)
     check_further(document, law, used, groups, channel, lambda line: None)
 
 
@@ -91,8 +96,8 @@ def verify(text, say=lambda line: None, budget=None, until="bound"):
 
 def verified(document, say, until):
     """What was found in a document whose digest is right."""
-    law, used, target, groups, budgets, stated_information, stated_bound = claims_of(document)
-    for line in describe(law, used, target, groups, budgets, stated_information, stated_bound, until):
+    law, used, target, groups, budgets, conditions, stated_information, stated_bound = claims_of(document)
+    for line in describe(law, used, target, groups, budgets, conditions, stated_information, stated_bound, until):
         say(line)
     beside = [key for key in ("recipe", "key", "salt") if key in document]
     if beside:
@@ -102,6 +107,7 @@ def verified(document, say, until):
     say("holds        every weight is a non-negative integer, and the codes of each state sum to its prior")
     stated_leakage = leakages_of(document, budgets)
     check_groups(law, used, groups, budgets, channel, prior, stated_leakage, say)
+    check_conditions(used, conditions, channel, prior, say)
     further = check_further(document, law, used, groups, channel, say)
     found = {
         "verified": False,
@@ -109,6 +115,7 @@ def verified(document, say, until):
         "reveal": target,
         "use": used,
         "protect": groups,
+        "given": [condition.name for condition in conditions],
         "budgets": [None if b is None else {b[0]: str(b[1])} for b in budgets],
         "leakage": [None if x is None else f"{x:f}" for x in stated_leakage],
         "further_laws": len(further),
@@ -124,14 +131,14 @@ def verified(document, say, until):
     say("holds        the information, in interval arithmetic")
     if until == "information":
         return found
-    bound, how = bound_of(document, law, used, target, groups, budgets, further, prior)
+    bound, how = bound_of(document, law, used, target, groups, budgets, conditions, further, prior)
     compare_bound(bound, stated_bound)
     need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
     say(f"holds        the upper bound, {how}")
     return {**found, "verified": True, "bound_checked": how}
 
 
-def bound_of(document, law, used, target, groups, budgets, further, prior):
+def bound_of(document, law, used, target, groups, budgets, conditions, further, prior):
     """The upper bound that the proof in the file gives, and what gives it, in words."""
     proof = document.get("bound")
     need(isinstance(proof, dict), "upper bound", "no proof is given")
@@ -140,15 +147,19 @@ def bound_of(document, law, used, target, groups, budgets, further, prior):
         bound = bound_from_group(law, used, target, groups, budgets, prior, proof)
         return bound, "from the law alone (the group bound)"
     if kind == "determined":
-        bound = bound_when_determined(law, used, target, groups, budgets, prior, proof)
+        bound = bound_when_determined(law, used, target, groups, budgets, conditions, prior, proof)
         return bound, "since the protected values determine all that could be told"
     if kind == "lines":
-        bound = bound_from_lines(law, used, target, groups, budgets, further, prior, proof)
+        bound = bound_from_lines(law, used, target, groups, budgets, conditions, further, prior, proof)
         return bound, "from its lines and multipliers"
+    if kind == "rank":
+        plain = document["version"] > 1 and not any(budgets) and not further
+        bound = bound_from_rank(law, used, target, groups, conditions, plain, prior)
+        return bound, "from the rank within the group, laid out again"
     need(kind == "extreme points", "upper bound", f"its kind {brief(kind)} is unknown")
     need(not any(budgets), "upper bound", "extreme points prove nothing where a group has a budget")
     states = [tuple(state) for state in document["channel"]["states"]]
-    bound = bound_from_extreme_points(law, used, target, groups, prior, proof, states)
+    bound = bound_from_extreme_points(law, used, target, groups, conditions, prior, proof, states)
     return bound, "by enumerating all extreme points again"
 
 

@@ -8,6 +8,7 @@ from itertools import combinations
 from math import comb, lcm
 
 from choral.verifier.claims import brief, need
+from choral.verifier.conditions import conditions_of
 from choral.verifier.core import Table, budgets_of, columns_of, short
 from choral.verifier.names import shown_group
 from choral.verifier.numbers import added_up, common_denominator, decimal, rational
@@ -316,7 +317,8 @@ def claims_of(document):
     given = document.get("law")
     need(isinstance(given, dict), "law", "there is none")
     listed = document.get("protect")
-    need(isinstance(listed, list) and listed, "protected groups", "the list is empty: nothing is protected")
+    promised = isinstance(listed, list) and (listed or document.get("given"))
+    need(promised, "protected groups", "the list is empty: nothing is protected")
     for group in listed:
         good = isinstance(group, list) and group and all(isinstance(name, str) for name in group)
         need(good, "protected groups", f"{brief(group)} is no group of columns")
@@ -335,4 +337,5 @@ def claims_of(document):
     claims = document.get("claims")
     need(isinstance(claims, dict), "claims", "there are none")
     numbers = [decimal(claims.get(key), key) for key in ("information", "upper_bound")]
-    return law, used, target, groups, budgets_of(document, groups), *numbers
+    conditions = conditions_of(document, law, target)
+    return law, used, target, groups, budgets_of(document, groups), conditions, *numbers

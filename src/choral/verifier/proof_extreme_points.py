@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 
 from choral.verifier.claims import need
+from choral.verifier.conditions import rows_of_conditions
 from choral.verifier.core import columns_of
 from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import UP, entropy, interval, ratio, subtract
@@ -16,14 +17,15 @@ from choral.verifier.symmetry import exchangeable, orbits
 from choral.verifier.vertices import Chords, extreme_points
 
 
-def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
+def bound_from_extreme_points(law, used, target, groups, conditions, prior, proof, states):
     """H(W|Y) ≥ π·p + min over extreme points t of [H(W at t) - π·t], all of which are enumerated here again.
 
     Every posterior p(s|y) of a private channel lies in S = {t ≥ 0 : P t = P p}. H(W at t) - π·t is concave in t, so
     on S it is smallest at an extreme point; averaging over y gives the bound. States with the same protected values
     and the same posterior of W are alike: mass may move between them without changing anything but π·t, so they
     count as one, with the largest of their multipliers. Where columns are exchangeable (checked), averaging t over their
-    permutations changes neither W at t nor, with multipliers made equal on orbits, π·t: orbits count as one state.
+    permutations changes neither W at t nor, with multipliers made equal on orbits, π·t: orbits count as one state. A promise
+    under a condition adds its equations to those of P; without any group, that t sums to one is another.
     """
     listed = proof.get("multipliers")
     need(isinstance(listed, list) and len(listed) == len(states), "upper bound", "it lacks multipliers")
@@ -33,17 +35,21 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
     values = [sorted(law.weights(group)) for group in groups]
     swaps = proof.get("exchangeable", [])
     need(isinstance(swaps, list), "upper bound", "its exchangeable columns are not a list")
+    need(not swaps or not conditions, "upper bound", "columns are not exchangeable under a condition")
+    beside = rows_of_conditions(conditions, used, prior)
     if swaps and set(target) == set(used):
         return bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps)
     for names in swaps:
         exchangeable(law, used, target, groups, columns_of(names, None, used, "upper bound"), to_target)
     orbit = orbits(law, used, swaps)
-    classes, rows = {}, sum(map(len, values))
+    classes, rows = {}, sum(map(len, values)) + len(beside) + 1
     each = 20 + product(max(w.bit_length() for w in prior.values()), law.total.bit_length())
     spend(len(states) * rows * each * (3 if swaps else 1), "the protected values of every state")
     hold(len(states) * rows, "the protected values of every state")
     for state in states:
         column = tuple(Fraction(seen[state].get(z, 0), prior[state]) for seen, zs in zip(to_groups, values) for z in zs)
+        column += tuple(Fraction(row.numerators[state], row.divisor * prior[state]) for row in beside)
+        column += () if groups else (Fraction(1),)
         posterior = tuple(sorted((w, Fraction(weight, prior[state])) for w, weight in to_target[state].items()))
         key = (orbit(state), posterior) if swaps else (column, posterior)
         classes.setdefault(key, []).append((state, column))

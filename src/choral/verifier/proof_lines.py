@@ -6,24 +6,25 @@ from decimal import Decimal
 from fractions import Fraction
 
 from choral.verifier.claims import brief, need
+from choral.verifier.conditions import condition_row
 from choral.verifier.core import Contained
 from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import DOWN, LN2, LOGARITHM, UP, add, entropy, interval, ratio, subtract
 from choral.verifier.numbers import rational, size_of, whole
-from choral.verifier.proof_determined import places_of
+from choral.verifier.proof_determined import is_beside, places_of
 from choral.verifier.steps import hold, product, spend
 
 MOST_BITS = 1 << 20  # of a denominator in a proof by lines
 
 
-def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
+def bound_from_lines(law, used, target, groups, budgets, conditions, further, prior, proof):
     """H(W|Y) ≥ Σ_s p(s) min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))] for any multipliers ν.
 
     Cells (simplices) cover the probability simplex over the values of W (`check_cover`). Line l passes below the entropy
     at the vertices of cell l, so below it on the whole cell, by concavity; the least of all lines is therefore below the
     entropy everywhere: H(W|Y) ≥ Σ_y p(y) min_l line_l(p(w|y)). For each y, the line that attains the minimum is
     linear in p(s|y), and Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy; so replacing it state by state by the least of the
-    lines less their multipliers can only lower the sum. ∎ The equations of a further law, `FurtherRow`, do the same.
+    lines less their multipliers can only lower the sum. ∎ The equations of a condition or a further law do the same.
 
     *A ratio budget ρ*: Σ_s p(s|y) ν P(z|s) = ν p(z|y) is at least ν p(z)/ρ where ν ≥ 0 and ν p(z) ρ where ν < 0; that takes
     the place of ν p(z). *A leakage budget α with a price λ > 0*: if Σ_z 2^(-ν_lz/λ) ≤ 1 then Σ_z ν_lz p(z|y) ≥ λ H(Z|y), by
@@ -36,7 +37,7 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
     values = sorted(law.weights(target))
     lines = lines_of(proof, len(values))
     kinds = [sorted(law.weights(group)) for group in groups]
-    places, beyond, columns = rows_of(proof, kinds, further, law, groups, used, prior)
+    places, beyond, columns = rows_of(proof, kinds, conditions, further, law, groups, used, prior)
     prices = prices_of(proof, budgets)
     nu = multipliers_of(proof, len(lines), columns, [len(kind) for kind in kinds], places, budgets, prices)
     marginals = [law.weights(group) for group in groups]
@@ -168,14 +169,20 @@ class FurtherRow:
             self.numerators[state] = n * (m * both - weights.get(state, 0) * share)
 
 
-def rows_of(proof, kinds, further, law, groups, used, prior):
-    """Which multiplier belongs to which (group, value) of the law, or equation of a further law; and how many there are."""
+def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
+    """Which multiplier belongs to which (group, value) of the law, or equation beside those; and how many there are."""
     known = iter(places_of(proof, kinds))
     places, beyond, seen = [], [], set()
     for i, row in enumerate(proof["rows"]):
-        if row[:1] != ["also"]:
+        if not is_beside(row):
             places.append((i, next(known)))
             continue
+        if row[0] == "given":
+            need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
+            seen.add(tuple(row))
+            beyond.append((i, condition_row(row, conditions, used, prior)))
+            continue
+        need(row[0] == "also", "upper bound", f"bad row {brief(row)}")
         good = len(row) in (2, 4) and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(further)
         need(good and tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
         seen.add(tuple(row))

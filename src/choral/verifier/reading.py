@@ -11,7 +11,7 @@ from choral.verifier.claims import ClaimFailed, brief, need
 
 FORMAT = "choral release"
 CARD = "choral card"
-VERSION = 1
+VERSIONS = (1, 2)  # the second adds promises under a condition, and the closed form
 LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a file has most of
 LONG = (
     50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
@@ -155,9 +155,11 @@ def read(text):
     version = document.get("version")
     need(type(version) is int, "file", "it does not say its version")
     need(
-        version <= VERSION, "file", f"it has version {brief(version)}, newer than {VERSION}, which this verifier knows"
+        version <= VERSIONS[-1],
+        "file",
+        f"it has version {brief(version)}, newer than {VERSIONS[-1]}, which this verifier knows",
     )
-    need(version == VERSION, "file", f"version {brief(version)} never existed")
+    need(version in VERSIONS, "file", f"version {brief(version)} never existed")
     try:
         digest = digest_of(document)
     except (ValueError, RecursionError) as error:

@@ -13,7 +13,7 @@ code and no constant with the solvers. It reads the law and the channel as integ
 3. the channel: non-negative integers, and for every state s the masses p(s, y) sum to its prior;
 4. privacy: for every protected group Z, p(z, y) = p(z) · p(y) for every value z and every code y, in integers; or, where
    the file gives a group a budget instead, that the budget is kept: ratios in integers, bits in interval arithmetic;
-   and the same under every further law that the file lists;
+   and the same under every further law that the file lists; for every promise given V, p(z, v, y) · p(v) = p(z, v) · p(v, y);
 5. the information I(W;Y), in interval arithmetic, is what is stated;
 6. the upper bound, recomputed from what proves it, is what is stated.
 
@@ -40,7 +40,8 @@ from array import array
 from contextvars import ContextVar
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
-from itertools import combinations
+from functools import cmp_to_key
+from itertools import combinations, pairwise
 from math import comb, gcd, lcm
 
 # ---- claims ----------------------------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ def common_denominator(numbers, what):
 
 FORMAT = "choral release"
 CARD = "choral card"
-VERSION = 1
+VERSIONS = (1, 2)  # the second adds promises under a condition, and the closed form
 LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a file has most of
 LONG = (
     50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
@@ -345,9 +346,11 @@ def read(text):
     version = document.get("version")
     need(type(version) is int, "file", "it does not say its version")
     need(
-        version <= VERSION, "file", f"it has version {brief(version)}, newer than {VERSION}, which this verifier knows"
+        version <= VERSIONS[-1],
+        "file",
+        f"it has version {brief(version)}, newer than {VERSIONS[-1]}, which this verifier knows",
     )
-    need(version == VERSION, "file", f"version {brief(version)} never existed")
+    need(version in VERSIONS, "file", f"version {brief(version)} never existed")
     try:
         digest = digest_of(document)
     except (ValueError, RecursionError) as error:
@@ -881,6 +884,138 @@ def shown(number):
     return f"{digits.divide(Decimal(number.numerator), Decimal(number.denominator)):g}"
 
 
+# ---- conditions ------------------------------------------------------------------------------------------------------
+# Promises to whoever knows other columns: p(z, v, y) · p(v) = p(z, v) · p(v, y) for every z, v and code y, in integers.
+
+
+class Condition:
+    """A promise about the columns `hidden` to whoever knows the columns `known`; `only` fixes some of these to one value."""
+
+    def __init__(self, law, hidden, known, only):
+        self.law, self.hidden, self.known, self.only = law, hidden, known, only
+        self.columns = [*hidden, *known]
+        self.both, self.alone = law.weights(self.columns), law.weights(known)
+        self.values = sorted(self.both)
+        self.shown = [
+            f"{shown_name(c)}={law.alphabets[law.columns.index(c)][only[c]]!a}" if c in only else shown_name(c)
+            for c in known
+        ]
+        self.name = f"{'+'.join(map(shown_name, hidden))} | {'+'.join(self.shown)}"
+
+    def condition(self, value):
+        """The v of a value (z, v), or None where nothing is promised about it."""
+        v = value[len(self.hidden) :]
+        meant = all(self.only.get(name, i) == i for name, i in zip(self.known, v))
+        return v if meant else None
+
+    def words(self):
+        """The promise for people to read."""
+        known, hidden = " and ".join(self.shown), " and ".join(map(shown_name, self.hidden))
+        return f"somebody who knows {known} learns nothing more about {hidden}"
+
+
+def conditions_of(document, law, target):
+    """The promises of a document that have a condition. Only a file of version 2 makes any."""
+    claim, listed = "conditions", document.get("given")
+    if listed is None:
+        return []
+    need(document["version"] == 2, claim, "they belong to version 2 of the format")
+    need(isinstance(law, Table), claim, "they are defined for laws that are tables")
+    need(
+        not document.get("also") and document.get("budgets") is None,
+        claim,
+        "they are not defined beside budgets or further laws",
+    )
+    need(isinstance(listed, list) and listed, claim, "there are none")
+    found = []
+    for given in listed:
+        need(
+            isinstance(given, dict) and set(given) <= {"hidden", "known", "only"}, claim, f"bad promise {brief(given)}"
+        )
+        hidden, known = (columns_of(given, side, law.columns, claim) for side in ("hidden", "known"))
+        need(not set(hidden) & set(known), claim, "a column is hidden from somebody who knows it")
+        need(not set(target) <= set(hidden), claim, "what is revealed is promised to be hidden")
+        only, listed_only = {}, given.get("only", {})
+        need(
+            isinstance(listed_only, dict) and set(listed_only) <= set(known),
+            claim,
+            "it is limited to values of other columns",
+        )
+        for name, value in listed_only.items():
+            alphabet = [symbol(x) for x in law.alphabets[law.columns.index(name)]]
+            need(symbol(value) in alphabet, claim, f"{name} never has the value {brief(value)}")
+            only[name] = alphabet.index(symbol(value))
+        condition = Condition(law, hidden, known, only)
+        need(
+            any(condition.condition(value) is not None for value in condition.values),
+            claim,
+            f"'{condition.name}' promises nothing",
+        )
+        found.append(condition)
+    return found
+
+
+def check_conditions(used, conditions, channel, prior, say):
+    """Every promise with a condition, as equations between integers."""
+    for condition in conditions:
+        law = condition.law
+        both, alone = channel.sums([Shares(law, used, names, prior) for names in (condition.columns, condition.known)])
+        each = 20 + 4 * product(law.total.bit_length(), law.total.bit_length() + 64)
+        spend(len(condition.values) * channel.codes * each, f"the promise {condition.name}")
+        for value in condition.values:
+            v = condition.condition(value)
+            if v is None:
+                continue
+            for y in range(channel.codes):
+                here, even = both[value].get(y, 0) * condition.alone[v], condition.both[value] * alone[v].get(y, 0)
+                if here != even:
+                    raise ClaimFailed(
+                        f"privacy of {condition.name}",
+                        f"the value {brief(value)} and code {y} are not independent there",
+                    )
+        say(f"holds        {condition.words()}, exactly")
+
+
+class ConditionRow:
+    """An equation of a condition on private channels: Σ_s p(s|y) value(s) = 0, value(s) = numerator / (w_s · divisor).
+
+    value(s) = P(z, v | s) - p(z | v) P(v | s).
+    """
+
+    def __init__(self, condition, value, used, prior):
+        spend(len(prior) * (20 + product(condition.law.total.bit_length(), 64)), "the equations of a condition")
+        hold(len(prior), "the equations of a condition")
+        seen, alone = (
+            condition.law.seen_from(used, columns, prior) for columns in (condition.columns, condition.known)
+        )
+        v = condition.condition(value)
+        self.divisor = condition.alone[v]
+        self.numerators = {
+            state: self.divisor * seen[state].get(value, 0) - condition.both[value] * alone[state].get(v, 0)
+            for state in prior
+        }
+
+
+def rows_of_conditions(conditions, used, prior):
+    """Every equation of every condition."""
+    return [
+        ConditionRow(condition, value, used, prior)
+        for condition in conditions
+        for value in condition.values
+        if condition.condition(value) is not None
+    ]
+
+
+def condition_row(row, conditions, used, prior):
+    """The equation that a proof names as ["given", condition, value]."""
+    claim = "upper bound"
+    good = len(row) == 3 and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(conditions)
+    need(good and 0 <= row[2] < len(conditions[row[1]].values), claim, f"bad row {brief(row)}")
+    value = conditions[row[1]].values[row[2]]
+    need(conditions[row[1]].condition(value) is not None, claim, f"nothing is promised about the row {brief(row)}")
+    return ConditionRow(conditions[row[1]], value, used, prior)
+
+
 # ---- laws ------------------------------------------------------------------------------------------------------------
 # Laws that are recomputed from a model: samples that are alike given W, and sensors seen through a score.
 
@@ -1186,7 +1321,8 @@ def claims_of(document):
     given = document.get("law")
     need(isinstance(given, dict), "law", "there is none")
     listed = document.get("protect")
-    need(isinstance(listed, list) and listed, "protected groups", "the list is empty: nothing is protected")
+    promised = isinstance(listed, list) and (listed or document.get("given"))
+    need(promised, "protected groups", "the list is empty: nothing is protected")
     for group in listed:
         good = isinstance(group, list) and group and all(isinstance(name, str) for name in group)
         need(good, "protected groups", f"{brief(group)} is no group of columns")
@@ -1205,7 +1341,8 @@ def claims_of(document):
     claims = document.get("claims")
     need(isinstance(claims, dict), "claims", "there are none")
     numbers = [decimal(claims.get(key), key) for key in ("information", "upper_bound")]
-    return law, used, target, groups, budgets_of(document, groups), *numbers
+    conditions = conditions_of(document, law, target)
+    return law, used, target, groups, budgets_of(document, groups), conditions, *numbers
 
 
 # ---- intervals -------------------------------------------------------------------------------------------------------
@@ -1468,28 +1605,54 @@ def bound_from_group(law, used, target, groups, budgets, prior, proof):
 # An upper bound of zero: the protected values determine all that could be told.
 
 
-def bound_when_determined(law, used, target, groups, budgets, prior, proof):
-    """Zero, because P(w | s) = Σ_i c_wi P(z_i | s) for every state: then P(w | y) = Σ_i c_wi p(z_i) for every code."""
+def bound_when_determined(law, used, target, groups, budgets, conditions, prior, proof):
+    """Zero, because P(w | s) = Σ_i c_wi P(z_i | s) for every state: then P(w | y) = Σ_i c_wi p(z_i) for every code.
+
+    The equations of conditions, whose sums are zero for every code, may be among the rows, and one for the sum of a law.
+    """
     claim = "upper bound"
     kinds = [sorted(law.weights(group)) for group in groups]
     places = places_of(proof, kinds)
     need(all(budgets[g] is None for g, _ in places), claim, "it rests on a group that is not independent of the code")
+    beside = {i: beside_row(row, conditions, used, prior) for i, row in enumerate(proof["rows"]) if is_beside(row)}
+    need(all(beside.values()), claim, "it rests on a further law")
     listed = proof.get("coefficients")
     values = sorted(law.weights(target))
     need(isinstance(listed, list) and len(listed) == len(values), claim, "it lacks coefficients")
     to_target = law.seen_from(used, target, prior)
     to_groups = [law.seen_from(used, group, prior) for group in groups]
     for w, row in zip(values, listed):
-        need(isinstance(row, list) and len(row) == len(places), claim, "it lacks coefficients")
-        numbers = [rational(text, claim) for text in row]
-        common = common_denominator(numbers, "coefficients")
+        need(isinstance(row, list) and len(row) == len(proof["rows"]), claim, "it lacks coefficients")
+        every = [rational(text, claim) for text in row]
+        numbers = [c for i, c in enumerate(every) if i not in beside]
+        common = common_denominator(every, "coefficients")
         each = 10 + 4 * product(common.bit_length(), common.bit_length() + law.total.bit_length())
-        spend(len(prior) * len(places) * each, "the coefficients at every state")
+        spend(len(prior) * len(every) * each, "the coefficients at every state")
         for state in prior:
             found = sum(c * to_groups[g][state].get(z, 0) for c, (g, z) in zip(numbers, places))
+            found += sum(every[i] * equation.numerators[state] / equation.divisor for i, equation in beside.items())
             if found != to_target[state].get(w, 0):
                 raise ClaimFailed(claim, f"the target is not determined at state {brief(state)}")
     return Decimal(0), Decimal(0)
+
+
+class SumRow:
+    """The row of ones: a posterior sums to one."""
+
+    def __init__(self, prior):
+        self.numerators, self.divisor = prior, 1
+
+
+def is_beside(row):
+    """Whether a row of a proof is none of a group."""
+    return isinstance(row, list) and bool(row) and isinstance(row[0], str)
+
+
+def beside_row(row, conditions, used, prior):
+    """The equation of a condition, or the sum of a law, that a proof names; None where it names one of a further law."""
+    if row == ["sum"]:
+        return SumRow(prior)
+    return condition_row(row, conditions, used, prior) if row[0] == "given" else None
 
 
 def places_of(proof, kinds):
@@ -1497,7 +1660,7 @@ def places_of(proof, kinds):
     rows, places = proof.get("rows"), []
     need(isinstance(rows, list), "upper bound", "it names no rows")
     for row in rows:
-        if isinstance(row, list) and row[:1] == ["also"]:
+        if is_beside(row):
             continue
         good = isinstance(row, list) and len(row) == 2 and all(type(x) is int for x in row)
         need(
@@ -1517,14 +1680,14 @@ def places_of(proof, kinds):
 MOST_BITS = 1 << 20  # of a denominator in a proof by lines
 
 
-def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
+def bound_from_lines(law, used, target, groups, budgets, conditions, further, prior, proof):
     """H(W|Y) ≥ Σ_s p(s) min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))] for any multipliers ν.
 
     Cells (simplices) cover the probability simplex over the values of W (`check_cover`). Line l passes below the entropy
     at the vertices of cell l, so below it on the whole cell, by concavity; the least of all lines is therefore below the
     entropy everywhere: H(W|Y) ≥ Σ_y p(y) min_l line_l(p(w|y)). For each y, the line that attains the minimum is
     linear in p(s|y), and Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy; so replacing it state by state by the least of the
-    lines less their multipliers can only lower the sum. ∎ The equations of a further law, `FurtherRow`, do the same.
+    lines less their multipliers can only lower the sum. ∎ The equations of a condition or a further law do the same.
 
     *A ratio budget ρ*: Σ_s p(s|y) ν P(z|s) = ν p(z|y) is at least ν p(z)/ρ where ν ≥ 0 and ν p(z) ρ where ν < 0; that takes
     the place of ν p(z). *A leakage budget α with a price λ > 0*: if Σ_z 2^(-ν_lz/λ) ≤ 1 then Σ_z ν_lz p(z|y) ≥ λ H(Z|y), by
@@ -1537,7 +1700,7 @@ def bound_from_lines(law, used, target, groups, budgets, further, prior, proof):
     values = sorted(law.weights(target))
     lines = lines_of(proof, len(values))
     kinds = [sorted(law.weights(group)) for group in groups]
-    places, beyond, columns = rows_of(proof, kinds, further, law, groups, used, prior)
+    places, beyond, columns = rows_of(proof, kinds, conditions, further, law, groups, used, prior)
     prices = prices_of(proof, budgets)
     nu = multipliers_of(proof, len(lines), columns, [len(kind) for kind in kinds], places, budgets, prices)
     marginals = [law.weights(group) for group in groups]
@@ -1669,14 +1832,20 @@ class FurtherRow:
             self.numerators[state] = n * (m * both - weights.get(state, 0) * share)
 
 
-def rows_of(proof, kinds, further, law, groups, used, prior):
-    """Which multiplier belongs to which (group, value) of the law, or equation of a further law; and how many there are."""
+def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
+    """Which multiplier belongs to which (group, value) of the law, or equation beside those; and how many there are."""
     known = iter(places_of(proof, kinds))
     places, beyond, seen = [], [], set()
     for i, row in enumerate(proof["rows"]):
-        if row[:1] != ["also"]:
+        if not is_beside(row):
             places.append((i, next(known)))
             continue
+        if row[0] == "given":
+            need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
+            seen.add(tuple(row))
+            beyond.append((i, condition_row(row, conditions, used, prior)))
+            continue
+        need(row[0] == "also", "upper bound", f"bad row {brief(row)}")
         good = len(row) in (2, 4) and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(further)
         need(good and tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
         seen.add(tuple(row))
@@ -1818,6 +1987,75 @@ def check_cover(cells, K, denominator):
         outside = any(all(point[w] == 0 for point in facet) for w in range(K))
         need(outside, claim, "the cells leave a part of the simplex uncovered")
     need(volume == denominator**K, claim, "the volumes of the cells do not sum to that of the simplex")
+
+
+# ---- proof_rank ------------------------------------------------------------------------------------------------------
+# An upper bound from the closed form: one protected group that the state determines, and a target of two values.
+
+
+def bound_from_rank(law, used, target, groups, conditions, plain, prior):
+    """H(W|Y) ≥ Σ_j length_j h(t_j), where t_j is what the j-th interval of the rank within the group says.
+
+    Let r(s) = P(W = 1 | s). Lay the states of each z on [0, 1] in the order of r, each with the length p(s | z), and cut at
+    the ends of all pieces; t_j = Σ_z p(z) r of the piece of z in interval j. For any private code, draw in each code
+    independent companions from every group: what the code tells about W is at most what t = Σ_z p(z) r_z of the companions
+    tells, with r_z distributed as r given z. A sum of variables with given laws is largest in convex order when they rise
+    together, which is the t_j; and minus the entropy is convex. ∎ Where Z is hidden from whoever knows V, and that is all,
+    telling V costs nothing: the same within each v.
+    """
+    claim = "upper bound"
+    need(isinstance(law, Table) and plain, claim, "the closed form is about one law, without budgets")
+    need(len(groups) + len(conditions) == 1, claim, "the closed form is about one group")
+    columns, first = (groups[0], len(groups[0])) if groups else (conditions[0].columns, len(conditions[0].hidden))
+    need(not conditions or not conditions[0].only, claim, "the closed form is about every value of the condition")
+    need(law.screens(used, columns), claim, "the closed form is about a group that the state determines")
+    values = sorted(law.weights(target))
+    need(len(values) == 2, claim, "the closed form is about a target of two values")
+    where = [used.index(name) for name in columns]
+    to_target = law.seen_from(used, target, prior)
+    top = {state: to_target[state].get(values[1], 0) for state in prior}
+    lines = {}
+    for state in prior:
+        value = tuple([state[i] for i in where])
+        lines.setdefault(value[first:], {}).setdefault(value, []).append(state)
+
+    def compared(a, b):
+        return top[a] * prior[b] - top[b] * prior[a]
+
+    total = interval(0)
+    for members in lines.values():
+        for states in members.values():
+            states.sort(key=cmp_to_key(compared))
+        total = add(total, sum_over_line(list(members.values()), prior, top, law.total))
+    return subtract(entropy_of_target(law, target), total)
+
+
+def sum_over_line(groups, prior, top, whole):
+    """Σ_j p(j) h(t_j) over the intervals of groups of states, each in the order of r, with t in units of 2^-BITS."""
+    held, count = [sum(prior[s] for s in states) for states in groups], sum(map(len, groups))
+    wide = sum(x.bit_length() for x in held)
+    spend(count * (50 + 2 * LOGARITHM + 8 * product(wide, wide)), "the rank within the group")
+    hold(count * (1 + wide // 64), "the rank within the group")
+    weight, length = sum(held), lcm(*held)
+    turns = {}
+    for g, states in enumerate(groups):
+        at = 0
+        for k, state in enumerate(states):
+            turns.setdefault(at, []).append((g, k))
+            at += prior[state] * (length // held[g])
+    current, low, unit, total = [0] * len(groups), 0, 1 << BITS, interval(0)
+    places = [*sorted(turns), length]
+    for start, end in pairwise(places):
+        for g, k in turns[start]:
+            state = groups[g][k]
+            new = ((held[g] * top[state]) << BITS) // (weight * prior[state])
+            low, current[g] = low + new - current[g], new
+        high = low + len(groups)  # every group is short by less than a unit
+        t = ratio(low, unit)[0], ratio(high, unit)[1]
+        rest = ratio(unit - high, unit)[0], ratio(unit - low, unit)[1]
+        share, at_t = ratio(weight * (end - start), whole * length), entropy([t, rest])
+        total = add(total, (DOWN.multiply(share[0], at_t[0]), UP.multiply(share[1], at_t[1])))
+    return total
 
 
 # ---- vertices --------------------------------------------------------------------------------------------------------
@@ -2207,14 +2445,15 @@ def last_columns(table, det, first, chosen):
 # An upper bound from multipliers, by enumerating all extreme points again.
 
 
-def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
+def bound_from_extreme_points(law, used, target, groups, conditions, prior, proof, states):
     """H(W|Y) ≥ π·p + min over extreme points t of [H(W at t) - π·t], all of which are enumerated here again.
 
     Every posterior p(s|y) of a private channel lies in S = {t ≥ 0 : P t = P p}. H(W at t) - π·t is concave in t, so
     on S it is smallest at an extreme point; averaging over y gives the bound. States with the same protected values
     and the same posterior of W are alike: mass may move between them without changing anything but π·t, so they
     count as one, with the largest of their multipliers. Where columns are exchangeable (checked), averaging t over their
-    permutations changes neither W at t nor, with multipliers made equal on orbits, π·t: orbits count as one state.
+    permutations changes neither W at t nor, with multipliers made equal on orbits, π·t: orbits count as one state. A promise
+    under a condition adds its equations to those of P; without any group, that t sums to one is another.
     """
     listed = proof.get("multipliers")
     need(isinstance(listed, list) and len(listed) == len(states), "upper bound", "it lacks multipliers")
@@ -2224,17 +2463,21 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
     values = [sorted(law.weights(group)) for group in groups]
     swaps = proof.get("exchangeable", [])
     need(isinstance(swaps, list), "upper bound", "its exchangeable columns are not a list")
+    need(not swaps or not conditions, "upper bound", "columns are not exchangeable under a condition")
+    beside = rows_of_conditions(conditions, used, prior)
     if swaps and set(target) == set(used):
         return bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps)
     for names in swaps:
         exchangeable(law, used, target, groups, columns_of(names, None, used, "upper bound"), to_target)
     orbit = orbits(law, used, swaps)
-    classes, rows = {}, sum(map(len, values))
+    classes, rows = {}, sum(map(len, values)) + len(beside) + 1
     each = 20 + product(max(w.bit_length() for w in prior.values()), law.total.bit_length())
     spend(len(states) * rows * each * (3 if swaps else 1), "the protected values of every state")
     hold(len(states) * rows, "the protected values of every state")
     for state in states:
         column = tuple(Fraction(seen[state].get(z, 0), prior[state]) for seen, zs in zip(to_groups, values) for z in zs)
+        column += tuple(Fraction(row.numerators[state], row.divisor * prior[state]) for row in beside)
+        column += () if groups else (Fraction(1),)
         posterior = tuple(sorted((w, Fraction(weight, prior[state])) for w, weight in to_target[state].items()))
         key = (orbit(state), posterior) if swaps else (column, posterior)
         classes.setdefault(key, []).append((state, column))
@@ -2279,17 +2522,19 @@ def bound_from_extreme_points(law, used, target, groups, prior, proof, states):
 MOST_BUDGET_DIGITS = 30  # of a budget that is given on the command line
 
 
-def describe(law, used, target, groups, budgets, stated_information, stated_bound, until):
+def describe(law, used, target, groups, budgets, conditions, stated_information, stated_bound, until):
     """Lines that say what is claimed, and of that what will not be checked."""
     unchecked = ["" if until != "privacy" else " (not checked)", "" if until == "bound" else " (not checked)"]
     rivals = "channel within these budgets" if any(budgets) else "private channel"
     named = [shown_group(g) + (f" ({words_for(b)})" if b else "") for g, b in zip(groups, budgets)]
+    promises = [f"promises     {condition.words()}" for condition in conditions]
     return [
         "law          " + "\n             ".join(law.describe()),
         f"reveals      {shown_group(target)}",
         f"looks at     {', '.join(map(shown_name, used))}",
-        f"protects     {', '.join(named)}"
-        f"   ({len(groups)} group{'s' if len(groups) > 1 else ''}; nothing else is protected)",
+        f"protects     {', '.join(named) if named else 'no column from somebody who knows nothing'}"
+        f"   ({len(groups)} group{'s' if len(groups) != 1 else ''}; nothing else is protected)",
+        *promises,
         f"information  {stated_information:f} bits are disclosed{unchecked[0]}",
         f"bound        {stated_bound:f} bits: no {rivals} can do better{unchecked[1]}",
     ]
@@ -2297,10 +2542,11 @@ def describe(law, used, target, groups, budgets, stated_information, stated_boun
 
 def check_privacy(document):
     """Check the channel of a document and its privacy, and nothing else, however long it takes."""
-    law, used, _, groups, budgets, _, _ = claims_of(document)
+    law, used, _, groups, budgets, conditions, _, _ = claims_of(document)
     prior = law.weights(used)
     channel = Channel(document, prior)
     check_groups(law, used, groups, budgets, channel, prior, None, lambda line: None)
+    check_conditions(used, conditions, channel, prior, lambda line: None)
     check_further(document, law, used, groups, channel, lambda line: None)
 
 
@@ -2323,8 +2569,8 @@ def verify(text, say=lambda line: None, budget=None, until="bound"):
 
 def verified(document, say, until):
     """What was found in a document whose digest is right."""
-    law, used, target, groups, budgets, stated_information, stated_bound = claims_of(document)
-    for line in describe(law, used, target, groups, budgets, stated_information, stated_bound, until):
+    law, used, target, groups, budgets, conditions, stated_information, stated_bound = claims_of(document)
+    for line in describe(law, used, target, groups, budgets, conditions, stated_information, stated_bound, until):
         say(line)
     beside = [key for key in ("recipe", "key", "salt") if key in document]
     if beside:
@@ -2334,6 +2580,7 @@ def verified(document, say, until):
     say("holds        every weight is a non-negative integer, and the codes of each state sum to its prior")
     stated_leakage = leakages_of(document, budgets)
     check_groups(law, used, groups, budgets, channel, prior, stated_leakage, say)
+    check_conditions(used, conditions, channel, prior, say)
     further = check_further(document, law, used, groups, channel, say)
     found = {
         "verified": False,
@@ -2341,6 +2588,7 @@ def verified(document, say, until):
         "reveal": target,
         "use": used,
         "protect": groups,
+        "given": [condition.name for condition in conditions],
         "budgets": [None if b is None else {b[0]: str(b[1])} for b in budgets],
         "leakage": [None if x is None else f"{x:f}" for x in stated_leakage],
         "further_laws": len(further),
@@ -2356,14 +2604,14 @@ def verified(document, say, until):
     say("holds        the information, in interval arithmetic")
     if until == "information":
         return found
-    bound, how = bound_of(document, law, used, target, groups, budgets, further, prior)
+    bound, how = bound_of(document, law, used, target, groups, budgets, conditions, further, prior)
     compare_bound(bound, stated_bound)
     need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
     say(f"holds        the upper bound, {how}")
     return {**found, "verified": True, "bound_checked": how}
 
 
-def bound_of(document, law, used, target, groups, budgets, further, prior):
+def bound_of(document, law, used, target, groups, budgets, conditions, further, prior):
     """The upper bound that the proof in the file gives, and what gives it, in words."""
     proof = document.get("bound")
     need(isinstance(proof, dict), "upper bound", "no proof is given")
@@ -2372,15 +2620,19 @@ def bound_of(document, law, used, target, groups, budgets, further, prior):
         bound = bound_from_group(law, used, target, groups, budgets, prior, proof)
         return bound, "from the law alone (the group bound)"
     if kind == "determined":
-        bound = bound_when_determined(law, used, target, groups, budgets, prior, proof)
+        bound = bound_when_determined(law, used, target, groups, budgets, conditions, prior, proof)
         return bound, "since the protected values determine all that could be told"
     if kind == "lines":
-        bound = bound_from_lines(law, used, target, groups, budgets, further, prior, proof)
+        bound = bound_from_lines(law, used, target, groups, budgets, conditions, further, prior, proof)
         return bound, "from its lines and multipliers"
+    if kind == "rank":
+        plain = document["version"] > 1 and not any(budgets) and not further
+        bound = bound_from_rank(law, used, target, groups, conditions, plain, prior)
+        return bound, "from the rank within the group, laid out again"
     need(kind == "extreme points", "upper bound", f"its kind {brief(kind)} is unknown")
     need(not any(budgets), "upper bound", "extreme points prove nothing where a group has a budget")
     states = [tuple(state) for state in document["channel"]["states"]]
-    bound = bound_from_extreme_points(law, used, target, groups, prior, proof, states)
+    bound = bound_from_extreme_points(law, used, target, groups, conditions, prior, proof, states)
     return bound, "by enumerating all extreme points again"
 
 

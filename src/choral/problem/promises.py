@@ -1,0 +1,109 @@
+"""Promises given what others know, as `protect` has them: `sex | marital`, `age+sex | region+year`, `sex | income=high`.
+
+`Z | V` promises that whoever knows V learns nothing more about Z from the code. It covers somebody who knows V exactly; with
+`Z` beside it also somebody who knows nothing of V. Neither covers somebody who knows V in part, or a second column as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from choral.describe.joint import Joint
+from choral.errors import ColumnError, ProblemError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Y ⟂ Z given V: `hidden` are the columns of Z, `known` those of V; `only` limits it to a value of some of them."""
+
+    hidden: tuple[str, ...]
+    known: tuple[str, ...]
+    only: tuple[tuple[str, Any], ...] = ()
+
+
+def split_promises(text: str) -> list[str]:
+    """What `protect` lists, separated by commas outside quotes.
+
+    >>> split_promises('sex, sex | "income=<=50K, net"')
+    ['sex', 'sex | "income=<=50K, net"']
+    """
+    return [part.strip() for part in _split(text, ",")]
+
+
+def _split(text: str, mark: str) -> list[str]:
+    parts, quoted = [""], False
+    for letter in text:
+        quoted ^= letter == '"'
+        if letter == mark and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    if quoted:
+        raise ProblemError(f"A quote in {text!r} is not closed.", 'Write sex | "income=<=50K".')
+    return parts
+
+
+def is_conditional(text: Any) -> bool:
+    """Whether an entry of `protect` has a condition."""
+    return isinstance(text, Promise) or (isinstance(text, str) and "|" in text)
+
+
+def promise_of(joint: Joint, written: str | Promise) -> Promise:
+    """The promise that an entry of `protect` with a condition is; every column and value is one of the law."""
+    if isinstance(written, Promise):
+        return written
+    sides = _split(written, "|")
+    if len(sides) != 2 or not all(side.strip() for side in sides):
+        raise ProblemError(
+            f"`protect` has {written!r}.", "Write what is hidden, one |, and what is known: sex | marital."
+        )
+    hidden = tuple(_column(joint, part, written) for part in _split(sides[0], "+"))
+    known, only = [], []
+    for part in _split(sides[1], "+"):
+        name, equals, value = part.strip().strip('"').partition("=")
+        known.append(_column(joint, name, written))
+        if equals:
+            only.append((known[-1], _value(joint, known[-1], value.strip().strip('"'))))
+    columns = [*hidden, *known]
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ProblemError(
+            f"'{written}' names '{twice}' twice.",
+            "Name each column once, on one side: whoever knows it has nothing to learn.",
+        )
+    return Promise(hidden, tuple(known), tuple(only))
+
+
+def _column(joint: Joint, name: str, where: str) -> str:
+    name = name.strip().strip('"')
+    if name not in joint.names:
+        raise ColumnError(
+            f"'{where}' in `protect` names '{name}', which is no column.", did_you_mean(name, joint.names)
+        )
+    return name
+
+
+def _value(joint: Joint, column: str, text: str) -> Any:
+    """The value of a column that is written like this."""
+    alphabet = joint.alphabets[joint.position(column)]
+    found = [value for value in alphabet if str(value) == text]
+    if len(found) != 1:
+        listed = ", ".join(str(value) for value in alphabet[:8])
+        raise ColumnError(
+            f"'{column}' has no value '{text}'." if not found else f"Two values of '{column}' are written '{text}'.",
+            f"Its values are {listed}{', …' if len(alphabet) > 8 else ''}.",
+        )
+    return found[0]
+
+
+def twice(promises: Sequence[Promise]) -> Promise | None:
+    """A promise that is made twice."""
+    seen = set()
+    for promise in promises:
+        key = (frozenset(promise.hidden), frozenset(promise.known), promise.only)
+        if key in seen:
+            return promise
+        seen.add(key)
+    return None

@@ -1,0 +1,299 @@
+"""One protected group that the state determines: the rank within the group is the best code, for every purpose at once.
+
+Let Z be a function of the state, the only thing that is protected, and r(s) what the state says about the target,
+P(W = 1 | s). Sort the states of each z by r and lay them on [0, 1], each with the length p(s | z). Publish the interval,
+between consecutive breakpoints of all groups, in which a uniform point of the record's own piece falls.
+
+*It is private:* given z, the point is uniform on [0, 1], whatever z is.
+*It is best:* let Y be any private code and φ convex. Within each code, draw for a record of group z companions from the
+other groups, independently; what Y tells about the target is at most what the tuple of companions tells, which is
+t = Σ_z p(z) r_z with r_z distributed as r given z. So E φ(P(W = 1 | Y)) ≤ E φ(Σ_z p(z) r_z) for some coupling of the
+laws of r given z. Of all couplings, the one in which all r_z rise together makes the sum largest in convex order, and it is
+the code above. ∎
+
+This holds for every convex φ at once: bits, right decisions at any threshold or cost, squared error. *Given V* (`Z | V` is
+all that is promised, and the state determines V) the code may as well tell V, and the same is done within each v.
+
+*Few codes.* Joining codes keeps privacy. For a given φ the best k codes are runs of neighbours in the order of t, found by
+dynamic programming; the cost of joining a run satisfies the quadrangle inequality, so a layer takes O(n log n).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from choral.problem.kernel import Floats, Problem
+from choral.problem.solution import ExactChannel, RankBound, Row, Solution
+
+MOST_ENTRIES = 200_000
+"""Intervals times groups up to which the code is kept whole: each interval touches every group."""
+MOST_CODES = 64
+"""Codes at most, where the whole code would be too large to write down."""
+SAME = 1e-15
+"""Intervals whose t differ by less are joined: floats cannot tell them apart, and joining costs nothing to speak of."""
+
+Loss = Callable[[Floats, Floats], Floats]
+"""What is lost on codes with these masses and sums Σ mass · t: concave, homogeneous, such as mass · h(sum / mass)."""
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A problem for the closed form: r(s) = top[s] / weights[s], the group of every state, and each group's condition."""
+
+    top: list[int]
+    labels: list[int]
+    condition: list[int]
+
+
+def posed(problem: Problem) -> Posed | None:
+    """The problem as the closed form sees it, or None where it does not apply.
+
+    It does where one group that the state determines is all that is protected, or one `Z | V` with Z and V of the state, and
+    the target has two values.
+    """
+    if problem.budgets or problem.further or len(problem.target.values) != 2:
+        return None
+    if len(problem.groups) == 1 and not problem.conditions:
+        [group] = problem.groups
+        condition = [0] * len(group.values)
+    elif not problem.groups and len(problem.conditions) == 1 and min(problem.conditions[0].given) >= 0:
+        [promise] = problem.conditions
+        group, condition = promise.both, list(promise.given)
+    else:
+        return None
+    if not group.is_function:
+        return None
+    top = [0] * problem.size
+    for s, v, w in zip(
+        problem.target.state.tolist(), problem.target.value.tolist(), problem.target.weight, strict=True
+    ):
+        if v == 1:
+            top[s] = w
+    return Posed(top, group.value.tolist(), condition)
+
+
+@dataclass(frozen=True)
+class RankWithinGroup:
+    """The closed form, with all its codes or cut to few."""
+
+    codes: int | None = None
+    spare: float = 0.0
+
+    def solve(self, problem: Problem) -> Solution:
+        """The best private channel; cut where that loses at most `spare` bits, or `codes` are wanted."""
+        asked = posed(problem)
+        assert asked is not None
+        lines = lines_of(problem.weights, asked.top, asked.labels, asked.condition)
+        found = intervals_of(lines, problem.weights, asked.top)
+        full = len(found.t)
+        if self.codes is None and full * len(asked.condition) <= MOST_ENTRIES:
+            starts = same_runs(found.t)
+        else:
+            spare = self.spare if self.codes is None else 0.0
+            starts = best_runs(found.mass, found.t, entropy_loss, self.codes or MOST_CODES, spare)
+        channel = channel_of_runs(lines, found, starts, problem.size)
+        cut = "" if channel.codes == full else f", {full} intervals joined into {channel.codes} codes"
+        return Solution(channel, RankBound(), f"rank within the group{cut}")
+
+
+def same_runs(t: Floats) -> list[int]:
+    """Where runs of intervals begin that say the same."""
+    return [0, *(np.flatnonzero(np.diff(t) > SAME) + 1).tolist()]
+
+
+def entropy_loss(mass: Floats, total: Floats) -> Floats:
+    """mass · h(total / mass) in bits."""
+
+    def x_log_x(x: Floats) -> Floats:
+        return np.where(x > 0, x * np.log2(np.where(x > 0, x, 1.0)), 0.0)
+
+    inside = np.clip(total, 0.0, mass)
+    return np.asarray(x_log_x(mass) - x_log_x(inside) - x_log_x(mass - inside), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A state on the line of its group: whole-numbered ends, in units of the line's length."""
+
+    state: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """The states of one condition, or of all where there is none: every group laid out on a line of the same whole `length`.
+
+    `breaks` are the ends of the intervals in order, from 0 to `length`; `weight` is that of all its states.
+    """
+
+    length: int
+    weight: int
+    groups: tuple[tuple[Piece, ...], ...]
+    breaks: tuple[int, ...]
+
+
+def lines_of(weights: Sequence[int], top: Sequence[int], labels: Sequence[int], condition: Sequence[int]) -> list[Line]:
+    """The lines of states with these weights and r(s) = top[s] / weights[s], in the groups labels[s].
+
+    condition[z] numbers the condition that the group z belongs to: one line each.
+    """
+    members: list[list[int]] = [[] for _ in condition]
+    for s, z in enumerate(labels):
+        members[z].append(s)
+    lines: dict[int, list[list[int]]] = {}
+    for z, states in enumerate(members):
+        lines.setdefault(condition[z], []).append(_sorted(states, weights, top))
+    return [_line(groups, weights) for groups in lines.values()]
+
+
+def _sorted(states: list[int], weights: Sequence[int], top: Sequence[int]) -> list[int]:
+    """The states in the order of r. Floats keep the order of what they round, so only equal ones are compared exactly."""
+    rough = {s: top[s] / weights[s] for s in states}
+    states = sorted(states, key=rough.__getitem__)
+    out: list[int] = []
+    for _, tied in groupby(states, key=rough.__getitem__):
+        same = list(tied)
+        out += same if len(same) == 1 else sorted(same, key=lambda s: Fraction(top[s], weights[s]))
+    return out
+
+
+def _line(groups: list[list[int]], weights: Sequence[int]) -> Line:
+    sums = [sum(weights[s] for s in states) for states in groups]
+    length = math.lcm(*sums)
+    laid = []
+    for states, total in zip(groups, sums, strict=True):
+        unit, at, pieces = length // total, 0, []
+        for s in states:
+            pieces.append(Piece(s, at, at + unit * weights[s]))
+            at = pieces[-1].end
+        laid.append(tuple(pieces))
+    breaks = sorted({0, *(piece.end for pieces in laid for piece in pieces)})
+    return Line(length, sum(sums), tuple(laid), tuple(breaks))
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """All intervals of all lines, in floats and in the order of t, to choose runs of them; the lines keep what is exact.
+
+    Interval i is number `number[i]` of line `line[i]`, has the probability mass[i] and says t[i] about the target.
+    """
+
+    line: npt.NDArray[np.int64]
+    number: npt.NDArray[np.int64]
+    mass: Floats
+    t: Floats
+
+
+def intervals_of(lines: Sequence[Line], weights: Sequence[int], top: Sequence[int]) -> Intervals:
+    """The intervals of these lines. Floats: they choose which to join, and decide nothing about privacy."""
+    total = sum(line.weight for line in lines)
+    parts = []
+    for k, line in enumerate(lines):
+        share = line.weight / total
+        breaks = np.array([x / line.length for x in line.breaks])
+        t = np.zeros(len(breaks) - 1)
+        for pieces in line.groups:
+            held = sum(weights[p.state] for p in pieces) / line.weight
+            ends = np.array([p.end / line.length for p in pieces])
+            r = np.array([top[p.state] / weights[p.state] for p in pieces])
+            t += held * r[np.searchsorted(ends, (breaks[:-1] + breaks[1:]) / 2)]
+        number = np.arange(len(t))
+        parts.append((np.full(len(t), k), number, share * np.diff(breaks), np.maximum.accumulate(t)))
+    line_, number_, mass, t_ = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(t_, kind="stable")
+    return Intervals(line_[order], number_[order], mass[order], t_[order])
+
+
+def best_runs(mass: Floats, t: Floats, loss: Loss, most: int, spare: float = 0.0) -> list[int]:
+    """Where to cut n intervals in the order of t into runs: the starts of the runs, from 0.
+
+    With at most `most` runs, and no more than are needed for the loss to exceed that of all intervals by `spare` at most.
+    """
+    n = len(mass)
+    heads = np.concatenate([[0.0], np.cumsum(mass)])
+    sums = np.concatenate([[0.0], np.cumsum(mass * t)])
+    least = float(loss(mass, mass * t).sum())
+
+    def cost(i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> Floats:
+        return loss(heads[j] - heads[i], sums[j] - sums[i])
+
+    everywhere = np.arange(n + 1)
+    value = cost(np.zeros(n + 1, dtype=np.int64), everywhere)
+    layers: list[npt.NDArray[np.int64]] = []
+    while len(layers) + 1 < min(most, n) and value[n] > least + spare:
+        value, chosen = _layer(value, cost)
+        layers.append(chosen)
+    starts, at = [], n
+    for chosen in reversed(layers):
+        at = int(chosen[at])
+        starts.append(at)
+    return sorted({0, *starts} - {n})
+
+
+def _layer(
+    value: Floats, cost: Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Floats]
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """min over i ≤ j of value[i] + cost(i, j) for every j, and the i: it grows with j, so halves are searched in turn."""
+    n = len(value) - 1
+    best, chosen = value.copy(), np.arange(n + 1)
+    low, high = np.array([0]), np.array([n])
+    left, right = np.array([0]), np.array([n])
+    while len(low):
+        middle = (low + high) // 2
+        count = np.minimum(right, middle) - left + 1
+        start = np.cumsum(count) - count
+        i = np.arange(int(count.sum())) - np.repeat(start - left, count)
+        tried = value[i] + cost(i, np.repeat(middle, count))
+        found = np.minimum.reduceat(tried, start)
+        hit = np.flatnonzero(tried == np.repeat(found, count))
+        first = hit[np.searchsorted(hit, start)]
+        best[middle], chosen[middle] = found, i[first]
+        below, above = middle > low, middle < high
+        low, high, left, right = (
+            np.concatenate([low[below], (middle + 1)[above]]),
+            np.concatenate([(middle - 1)[below], high[above]]),
+            np.concatenate([left[below], i[first][above]]),
+            np.concatenate([i[first][below], right[above]]),
+        )
+    return best, chosen
+
+
+def channel_of_runs(lines: Sequence[Line], found: Intervals, starts: Sequence[int], states: int) -> ExactChannel:
+    """The channel that publishes the run in which the point falls, exactly. Runs that only floats tell apart are harmless."""
+    run = np.zeros(len(found.t), dtype=np.int64)
+    run[list(starts)[1:]] = 1
+    run = np.cumsum(run)
+    rows: list[Row] = [(1, ())] * states
+    for k, line in enumerate(lines):
+        here = np.flatnonzero(found.line == k)
+        code = np.empty(len(here), dtype=np.int64)
+        code[found.number[here]] = run[here]
+        turns = [0, *(np.flatnonzero(np.diff(code)) + 1).tolist()]
+        ends = [line.breaks[j] for j in turns[1:]] + [line.length]
+        codes = [int(code[j]) for j in turns]
+        for pieces in line.groups:
+            at = 0
+            for piece in pieces:
+                entries, start = [], piece.start
+                while True:
+                    stop = min(piece.end, ends[at])
+                    if stop > start:
+                        entries.append((codes[at], stop - start))
+                    if stop == piece.end:
+                        break
+                    start, at = stop, at + 1
+                rows[piece.state] = _row(entries)
+    return ExactChannel(int(run[-1]) + 1, tuple(rows))
+
+
+def _row(entries: list[tuple[int, int]]) -> Row:
+    common = math.gcd(*(n for _, n in entries))
+    return sum(n for _, n in entries) // common, tuple((y, n // common) for y, n in entries)

@@ -1,0 +1,137 @@
+"""Promises to whoever knows other columns: p(z, v, y) · p(v) = p(z, v) · p(v, y) for every z, v and code y, in integers."""
+
+from __future__ import annotations
+
+from choral.verifier.claims import ClaimFailed, brief, need
+from choral.verifier.core import Shares, Table, columns_of
+from choral.verifier.names import shown_name
+from choral.verifier.steps import hold, product, spend
+from choral.verifier.values import symbol
+
+
+class Condition:
+    """A promise about the columns `hidden` to whoever knows the columns `known`; `only` fixes some of these to one value."""
+
+    def __init__(self, law, hidden, known, only):
+        self.law, self.hidden, self.known, self.only = law, hidden, known, only
+        self.columns = [*hidden, *known]
+        self.both, self.alone = law.weights(self.columns), law.weights(known)
+        self.values = sorted(self.both)
+        self.shown = [
+            f"{shown_name(c)}={law.alphabets[law.columns.index(c)][only[c]]!a}" if c in only else shown_name(c)
+            for c in known
+        ]
+        self.name = f"{'+'.join(map(shown_name, hidden))} | {'+'.join(self.shown)}"
+
+    def condition(self, value):
+        """The v of a value (z, v), or None where nothing is promised about it."""
+        v = value[len(self.hidden) :]
+        meant = all(self.only.get(name, i) == i for name, i in zip(self.known, v))
+        return v if meant else None
+
+    def words(self):
+        """The promise for people to read."""
+        known, hidden = " and ".join(self.shown), " and ".join(map(shown_name, self.hidden))
+        return f"somebody who knows {known} learns nothing more about {hidden}"
+
+
+def conditions_of(document, law, target):
+    """The promises of a document that have a condition. Only a file of version 2 makes any."""
+    claim, listed = "conditions", document.get("given")
+    if listed is None:
+        return []
+    need(document["version"] == 2, claim, "they belong to version 2 of the format")
+    need(isinstance(law, Table), claim, "they are defined for laws that are tables")
+    need(
+        not document.get("also") and document.get("budgets") is None,
+        claim,
+        "they are not defined beside budgets or further laws",
+    )
+    need(isinstance(listed, list) and listed, claim, "there are none")
+    found = []
+    for given in listed:
+        need(
+            isinstance(given, dict) and set(given) <= {"hidden", "known", "only"}, claim, f"bad promise {brief(given)}"
+        )
+        hidden, known = (columns_of(given, side, law.columns, claim) for side in ("hidden", "known"))
+        need(not set(hidden) & set(known), claim, "a column is hidden from somebody who knows it")
+        need(not set(target) <= set(hidden), claim, "what is revealed is promised to be hidden")
+        only, listed_only = {}, given.get("only", {})
+        need(
+            isinstance(listed_only, dict) and set(listed_only) <= set(known),
+            claim,
+            "it is limited to values of other columns",
+        )
+        for name, value in listed_only.items():
+            alphabet = [symbol(x) for x in law.alphabets[law.columns.index(name)]]
+            need(symbol(value) in alphabet, claim, f"{name} never has the value {brief(value)}")
+            only[name] = alphabet.index(symbol(value))
+        condition = Condition(law, hidden, known, only)
+        need(
+            any(condition.condition(value) is not None for value in condition.values),
+            claim,
+            f"'{condition.name}' promises nothing",
+        )
+        found.append(condition)
+    return found
+
+
+def check_conditions(used, conditions, channel, prior, say):
+    """Every promise with a condition, as equations between integers."""
+    for condition in conditions:
+        law = condition.law
+        both, alone = channel.sums([Shares(law, used, names, prior) for names in (condition.columns, condition.known)])
+        each = 20 + 4 * product(law.total.bit_length(), law.total.bit_length() + 64)
+        spend(len(condition.values) * channel.codes * each, f"the promise {condition.name}")
+        for value in condition.values:
+            v = condition.condition(value)
+            if v is None:
+                continue
+            for y in range(channel.codes):
+                here, even = both[value].get(y, 0) * condition.alone[v], condition.both[value] * alone[v].get(y, 0)
+                if here != even:
+                    raise ClaimFailed(
+                        f"privacy of {condition.name}",
+                        f"the value {brief(value)} and code {y} are not independent there",
+                    )
+        say(f"holds        {condition.words()}, exactly")
+
+
+class ConditionRow:
+    """An equation of a condition on private channels: Σ_s p(s|y) value(s) = 0, value(s) = numerator / (w_s · divisor).
+
+    value(s) = P(z, v | s) - p(z | v) P(v | s).
+    """
+
+    def __init__(self, condition, value, used, prior):
+        spend(len(prior) * (20 + product(condition.law.total.bit_length(), 64)), "the equations of a condition")
+        hold(len(prior), "the equations of a condition")
+        seen, alone = (
+            condition.law.seen_from(used, columns, prior) for columns in (condition.columns, condition.known)
+        )
+        v = condition.condition(value)
+        self.divisor = condition.alone[v]
+        self.numerators = {
+            state: self.divisor * seen[state].get(value, 0) - condition.both[value] * alone[state].get(v, 0)
+            for state in prior
+        }
+
+
+def rows_of_conditions(conditions, used, prior):
+    """Every equation of every condition."""
+    return [
+        ConditionRow(condition, value, used, prior)
+        for condition in conditions
+        for value in condition.values
+        if condition.condition(value) is not None
+    ]
+
+
+def condition_row(row, conditions, used, prior):
+    """The equation that a proof names as ["given", condition, value]."""
+    claim = "upper bound"
+    good = len(row) == 3 and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(conditions)
+    need(good and 0 <= row[2] < len(conditions[row[1]].values), claim, f"bad row {brief(row)}")
+    value = conditions[row[1]].values[row[2]]
+    need(conditions[row[1]].condition(value) is not None, claim, f"nothing is promised about the row {brief(row)}")
+    return ConditionRow(conditions[row[1]], value, used, prior)

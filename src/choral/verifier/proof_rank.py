@@ -1,0 +1,78 @@
+"""An upper bound from the closed form: one protected group that the state determines, and a target of two values."""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+from itertools import pairwise
+from math import lcm
+
+from choral.verifier.claims import need
+from choral.verifier.core import Table
+from choral.verifier.information import BITS, entropy_of_target
+from choral.verifier.intervals import DOWN, LOGARITHM, UP, add, entropy, interval, ratio, subtract
+from choral.verifier.steps import hold, product, spend
+
+
+def bound_from_rank(law, used, target, groups, conditions, plain, prior):
+    """H(W|Y) ≥ Σ_j length_j h(t_j), where t_j is what the j-th interval of the rank within the group says.
+
+    Let r(s) = P(W = 1 | s). Lay the states of each z on [0, 1] in the order of r, each with the length p(s | z), and cut at
+    the ends of all pieces; t_j = Σ_z p(z) r of the piece of z in interval j. For any private code, draw in each code
+    independent companions from every group: what the code tells about W is at most what t = Σ_z p(z) r_z of the companions
+    tells, with r_z distributed as r given z. A sum of variables with given laws is largest in convex order when they rise
+    together, which is the t_j; and minus the entropy is convex. ∎ Where Z is hidden from whoever knows V, and that is all,
+    telling V costs nothing: the same within each v.
+    """
+    claim = "upper bound"
+    need(isinstance(law, Table) and plain, claim, "the closed form is about one law, without budgets")
+    need(len(groups) + len(conditions) == 1, claim, "the closed form is about one group")
+    columns, first = (groups[0], len(groups[0])) if groups else (conditions[0].columns, len(conditions[0].hidden))
+    need(not conditions or not conditions[0].only, claim, "the closed form is about every value of the condition")
+    need(law.screens(used, columns), claim, "the closed form is about a group that the state determines")
+    values = sorted(law.weights(target))
+    need(len(values) == 2, claim, "the closed form is about a target of two values")
+    where = [used.index(name) for name in columns]
+    to_target = law.seen_from(used, target, prior)
+    top = {state: to_target[state].get(values[1], 0) for state in prior}
+    lines = {}
+    for state in prior:
+        value = tuple([state[i] for i in where])
+        lines.setdefault(value[first:], {}).setdefault(value, []).append(state)
+
+    def compared(a, b):
+        return top[a] * prior[b] - top[b] * prior[a]
+
+    total = interval(0)
+    for members in lines.values():
+        for states in members.values():
+            states.sort(key=cmp_to_key(compared))
+        total = add(total, sum_over_line(list(members.values()), prior, top, law.total))
+    return subtract(entropy_of_target(law, target), total)
+
+
+def sum_over_line(groups, prior, top, whole):
+    """Σ_j p(j) h(t_j) over the intervals of groups of states, each in the order of r, with t in units of 2^-BITS."""
+    held, count = [sum(prior[s] for s in states) for states in groups], sum(map(len, groups))
+    wide = sum(x.bit_length() for x in held)
+    spend(count * (50 + 2 * LOGARITHM + 8 * product(wide, wide)), "the rank within the group")
+    hold(count * (1 + wide // 64), "the rank within the group")
+    weight, length = sum(held), lcm(*held)
+    turns = {}
+    for g, states in enumerate(groups):
+        at = 0
+        for k, state in enumerate(states):
+            turns.setdefault(at, []).append((g, k))
+            at += prior[state] * (length // held[g])
+    current, low, unit, total = [0] * len(groups), 0, 1 << BITS, interval(0)
+    places = [*sorted(turns), length]
+    for start, end in pairwise(places):
+        for g, k in turns[start]:
+            state = groups[g][k]
+            new = ((held[g] * top[state]) << BITS) // (weight * prior[state])
+            low, current[g] = low + new - current[g], new
+        high = low + len(groups)  # every group is short by less than a unit
+        t = ratio(low, unit)[0], ratio(high, unit)[1]
+        rest = ratio(unit - high, unit)[0], ratio(unit - low, unit)[1]
+        share, at_t = ratio(weight * (end - start), whole * length), entropy([t, rest])
+        total = add(total, (DOWN.multiply(share[0], at_t[0]), UP.multiply(share[1], at_t[1])))
+    return total

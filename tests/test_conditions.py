@@ -1,0 +1,356 @@
+"""Promises given what others know: exact, optimal, verified, and refused where they make no sense."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from fractions import Fraction as F
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import choral as ch
+from choral.errors import ChoralError, ColumnError, ProblemError, VerificationError
+from choral.exact import certificate
+from choral.solvers.reference import solve
+
+NAMES = ["W", "Z", "V", "X"]
+KINDS = [
+    (["Z", "Z | V"], ["Z", "V", "X"]),
+    (["Z | V"], ["Z", "V", "X"]),
+    (["Z", "Z | W"], ["Z", "V", "X"]),
+    (["Z | W=1"], ["Z", "V", "X"]),
+    (["Z", "Z | V"], ["Z", "X"]),
+    (["V", "Z | V+X"], ["Z", "V", "X"]),
+    (["Z+V | W"], ["Z", "V", "X"]),
+]
+
+
+@st.composite
+def laws(draw):
+    """Two values of W and Z, two or three of V and X, some cells empty, every value of W, Z and V there."""
+    sizes = [2, 2, draw(st.integers(2, 3)), 2 if draw(st.booleans()) else 1]
+    cells = list(np.ndindex(*sizes))
+    counts = draw(st.lists(st.integers(0, 6), min_size=len(cells), max_size=len(cells)))
+    table = {cell: n for cell, n in zip(cells, counts, strict=True) if n}
+    for k, size in enumerate(sizes):
+        for value in range(size):
+            if not any(cell[k] == value for cell in table):
+                table[tuple(value if i == k else 0 for i in range(len(sizes)))] = 1
+    return ch.Joint.from_counts(table, names=NAMES)
+
+
+def joint_with_code(law, d, hidden, known):
+    """Weights of (z, v, y) from the law's cells and the channel, without choral's own sums."""
+    at = [law.names.index(c) for c in d.problem.columns]
+    found = Counter()
+    for cell, weight in law.cells.items():
+        values = [alphabet[i] for alphabet, i in zip(law.alphabets, cell, strict=True)]
+        row = d.channel_of(tuple(values[i] for i in at))
+        z, v = (tuple(values[law.names.index(c)] for c in side) for side in (hidden, known))
+        for y, p in enumerate(row):
+            found[z, v, y] += weight * p
+    return found
+
+
+def kept(law, d, promise):
+    """Whether p(z, v, y) p(v) = p(z, v) p(v, y) for all of them, in fractions."""
+    hidden, _, known = promise.partition("|")
+    known, _, only = known.strip().partition("=")
+    hidden, known = hidden.strip().split("+"), [c for c in known.split("+") if c]
+    joint = joint_with_code(law, d, hidden, known)
+    zv, vy, of_v = Counter(), Counter(), Counter()
+    for (z, v, y), mass in joint.items():
+        zv[z, v] += mass
+        vy[v, y] += mass
+        of_v[v] += mass
+    return all(
+        joint[z, v, y] * of_v[v] == zv[z, v] * vy[v, y]
+        for z, v in zv
+        for y in range(d.codes)
+        if not only or str(v[0]) == only
+    )
+
+
+def best(law, promises, use):
+    """I_s by listing the vertices of the posteriors' polytope, built from the cells alone, and a linear program."""
+    at = {c: law.names.index(c) for c in law.names}
+    total = sum(law.cells.values())
+    states = sorted({tuple(cell[at[c]] for c in use) for cell in law.cells})
+    prior, target = Counter(), Counter()
+    for cell, n in law.cells.items():
+        s = tuple(cell[at[c]] for c in use)
+        prior[s] += n
+        target[s, cell[at["W"]]] += n
+    rows = [[F(1)] * len(states)]
+    for promise in promises:
+        hidden, _, known = promise.partition("|")
+        known, _, only = known.strip().partition("=")
+        hidden, known = hidden.strip().split("+"), [c for c in known.split("+") if c]
+        zv, of_v = Counter(), Counter()
+        seen, seen_v = Counter(), Counter()
+        for cell, n in law.cells.items():
+            s = tuple(cell[at[c]] for c in use)
+            z, v = tuple(cell[at[c]] for c in hidden), tuple(cell[at[c]] for c in known)
+            if only and str(law.alphabets[at[known[0]]][v[0]]) != only:
+                continue
+            zv[z, v] += n
+            of_v[v] += n
+            seen[s, z, v] += n
+            seen_v[s, v] += n
+        for z, v in zv:
+            rows.append([(seen[s, z, v] - F(zv[z, v], of_v[v]) * seen_v[s, v]) / prior[s] for s in states])
+    independent = []
+    for row in rows:
+        if np.linalg.matrix_rank(np.array([*independent, row], dtype=float)) > len(independent):
+            independent.append(row)
+    right = [F(1)] + [F(0)] * (len(independent) - 1)
+    vertices = set()
+    for columns in combinations(range(len(states)), len(independent)):
+        x = solve([[row[j] for j in columns] for row in independent], right)
+        if x is not None and min(x) >= 0:
+            point = [F(0)] * len(states)
+            for j, value in zip(columns, x, strict=True):
+                point[j] = value
+            vertices.add(tuple(point))
+    vertices = sorted(vertices)
+
+    def entropy(ps):
+        return -sum(float(p) * math.log2(p) for p in ps if p)
+
+    def posterior(t):
+        return [sum(t[k] * F(target[s, w], prior[s]) for k, s in enumerate(states)) for w in range(2)]
+
+    cost = [entropy(posterior(t)) for t in vertices]
+    equal = np.array([[float(t[k]) for t in vertices] for k in range(len(states))])
+    found = scipy.optimize.linprog(cost, A_eq=equal, b_eq=[prior[s] / total for s in states], method="highs")
+    whole = [F(sum(target[s, w] for s in states), total) for w in range(2)]
+    return entropy(whole) - found.fun
+
+
+@settings(max_examples=5)
+@given(laws(), st.sampled_from(KINDS))
+def test_promises_are_kept_exactly_and_no_better_code_exists(law, kind):
+    protect, use = kind
+    d = ch.disclose(law, "W", protect, use, tol=1e-9)
+    assert all(kept(law, d, promise) for promise in protect)
+    assert d.verify()["verified"]
+    assert d.information - 1e-9 <= best(law, protect, use) <= d.upper_bound + 1e-9
+
+
+@settings(max_examples=5)
+@given(laws(), st.sampled_from(KINDS))
+def test_every_way_of_solving_agrees(law, kind):
+    protect, use = kind
+    found = [ch.disclose(law, "W", protect, use, tol=1e-7, solver=name) for name in ("enumeration", "sandwich")]
+    for d in found:
+        assert all(kept(law, d, promise) for promise in protect)
+        assert d.verify()["verified"]
+    assert max(d.information for d in found) <= min(d.upper_bound for d in found)
+
+
+@settings(max_examples=10)
+@given(laws(), st.sampled_from([["Z"], ["Z | V"], ["Z+V"]]))
+def test_the_rank_within_the_group_is_the_optimum(law, protect):
+    exact = ch.disclose(law, "W", protect, ["Z", "V", "X"], tol=1e-9)
+    d = ch.disclose(law, "W", protect, ["Z", "V", "X"], solver="rank")
+    assert all(kept(law, d, promise) for promise in protect)
+    assert d.verify()["verified"]
+    assert d.gap <= 2e-15
+    assert exact.information - 2e-15 <= d.upper_bound <= exact.upper_bound + 2e-15
+
+
+def entropy_of(ps):
+    return -sum(float(p) * math.log2(p) for p in ps if p > 0)
+
+
+@settings(max_examples=10)
+@given(laws(), st.integers(2, 4))
+def test_the_cut_of_the_rank_is_the_best_of_all_partitions(law, codes):
+    full = ch.disclose(law, "W", ["Z"], ["Z", "V", "X"], solver="rank")
+    cut = ch.disclose(law, "W", ["Z"], ["Z", "V", "X"], solver="rank", codes=codes)
+    pairs = [(p, row[1] * p) for p, row in zip(full.p_y, full.p_w_given_y, strict=True)]
+    pairs.sort(key=lambda pair: pair[1] / pair[0])
+
+    def left(groups):
+        return sum(float(m) * entropy_of((t / m, 1 - t / m)) for m, t in groups)
+
+    n = len(pairs)
+    least = min(
+        left([tuple(map(sum, zip(*pairs[a:b], strict=True))) for a, b in zip((0, *cuts), (*cuts, n), strict=True)])
+        for k in range(min(codes, n))
+        for cuts in combinations(range(1, n), k)
+    )
+    assert cut.codes <= codes
+    assert cut.upper_bound == full.upper_bound
+    assert cut.information == pytest.approx(full.problem.entropy_of_target - least, abs=1e-12)
+
+
+def test_one_code_of_the_rank_serves_every_threshold():
+    """At every threshold, deciding by the code is as good as the best private decision made for that threshold alone."""
+    law = ch.Joint.from_counts(
+        {(w, z, x): 1 + (3 * w + 5 * z + 7 * x + w * x) % 6 for w in range(2) for z in range(2) for x in range(4)},
+        names=["W", "Z", "X"],
+    )
+    d = ch.disclose(law, "W", ["Z"], ["Z", "X"], solver="rank")
+    for threshold in (F(1, 4), F(1, 2), F(2, 3)):
+        gain = sum(max(F(0), p * (row[1] - threshold)) for p, row in zip(d.p_y, d.p_w_given_y, strict=True))
+        best_alone = _best_decision(law, threshold)
+        assert gain == best_alone
+
+
+def _best_decision(law, threshold):
+    """The most that a private 0-1 decision gains: for one binary group, shares q_z of each group in the order of r."""
+    joint = {(cell[1], cell[2], cell[0]): n for cell, n in law.cells.items()}
+    total = sum(joint.values())
+    pieces = {}
+    for z in range(2):
+        states = [
+            (F(joint.get((z, x, 1), 0), total), F(sum(joint.get((z, x, w), 0) for w in range(2)), total))
+            for x in range(4)
+        ]
+        pieces[z] = sorted(states, key=lambda ab: -ab[0] / ab[1])
+    cuts = sorted({F(0), F(1)} | {_share(pieces[z], k) for z in range(2) for k in range(5)})
+
+    def gain(q):
+        return sum(_gain(pieces[z], q, threshold) for z in range(2))
+
+    return max(gain(q) for q in cuts)
+
+
+def _share(states, k):
+    return sum((m for _, m in states[:k]), F(0)) / sum(m for _, m in states)
+
+
+def _gain(states, q, threshold):
+    left, found = q * sum(m for _, m in states), F(0)
+    for top, mass in states:
+        part = min(left, mass)
+        found += part * (top / mass - threshold)
+        left -= part
+    return found
+
+
+def test_more_is_told_than_when_the_condition_is_joined_to_what_is_hidden():
+    counts = {}
+    for z in range(2):
+        for v in range(3):
+            for x in range(4):
+                for w in range(2):
+                    counts[w, z, v, x] = 1 + (5 * z + 3 * v + 2 * x * w + 7 * w * v + z * x) % 9
+    law = ch.Joint.from_counts(counts, names=NAMES)
+    use = ["Z", "V", "X"]
+    both = ch.disclose(law, "W", ["Z", "Z | V"], use)
+    jointly = ch.disclose(law, "W", ["Z+V"], use)
+    alone = ch.disclose(law, "W", ["Z"], use)
+    assert jointly.upper_bound < both.information <= alone.upper_bound
+
+
+def test_partial_knowledge_is_not_covered():
+    """V uniform on three values, P(Z=1|v) = 0, 1/2, 1: whoever knows only that V is not its last value learns of Z."""
+    law = ch.Joint.from_counts(
+        {
+            (w, z, v): n * (3 if w == (v != 1) else 1)
+            for z, v, n in [(0, 0, 2), (0, 1, 1), (1, 1, 1), (1, 2, 2)]
+            for w in range(2)
+        },
+        names=["W", "Z", "V"],
+    )
+    d = ch.disclose(law, "W", ["Z", "Z | V"], ["V"])
+    assert kept(law, d, "Z")
+    assert kept(law, d, "Z | V")
+    joint = joint_with_code(law, d, ["Z"], ["V"])
+    first, second = (0,), (1,)
+    for y in range(d.codes):  # given that V is not its third value, the code moves Z away from 1/4
+        ones = joint[(1,), second, y]
+        everybody = ones + joint[(0,), first, y] + joint[(0,), second, y]
+        if everybody and ones / everybody != F(1, 4):
+            return
+    raise AssertionError("the code says nothing to somebody who knows a part of V")
+
+
+def test_a_file_with_conditions_is_of_version_two_and_comes_back(tmp_path):
+    law = ch.Joint.from_counts(
+        {(w, z, v): 1 + w * z + 2 * v for w in range(2) for z in range(2) for v in range(3)}, names=["W", "Z", "V"]
+    )
+    d = ch.disclose(law, "W", ["Z", "Z | V"], ["Z", "V"])
+    path = d.save(tmp_path / "a.choral")
+    assert json.loads(path.read_text())["version"] == 2
+    assert ch.load(path) == d
+    plain = ch.disclose(law, "W", ["Z"], ["Z", "V"], solver="enumeration").save(tmp_path / "b.choral")
+    assert json.loads(plain.read_text())["version"] == 1
+
+
+@pytest.mark.parametrize("change", ["drop", "known", "hidden", "version", "only"])
+def test_a_tampered_condition_is_refused(change):
+    law = ch.Joint.from_counts(
+        {
+            (w, z, v, x): 1 + (w * z + 2 * v + 3 * x * w) % 5
+            for w in range(2)
+            for z in range(2)
+            for v in range(2)
+            for x in range(3)
+        },
+        names=NAMES,
+    )
+    d = ch.disclose(law, "W", ["Z | V"], ["Z", "V", "X"], solver="enumeration")
+    document = json.loads(certificate.document_to_text(d.document))
+    if change == "drop":
+        del document["given"]
+    elif change == "known":
+        document["given"][0]["known"] = ["X"]
+    elif change == "hidden":
+        document["given"][0]["hidden"] = ["X"]
+    elif change == "version":
+        document["version"] = 1
+    else:
+        document["given"][0]["only"] = {"V": 7}
+    with pytest.raises(VerificationError):
+        certificate.check(certificate.sealed(document))
+
+
+@pytest.mark.parametrize(
+    ("protect", "error"),
+    [
+        ("Z | N", ColumnError),
+        ("N | V", ColumnError),
+        ("Z | Z", ProblemError),
+        ("Z | V+V", ProblemError),
+        ("Z |", ProblemError),
+        ("| V", ProblemError),
+        ("Z | V | X", ProblemError),
+        ("W | V", ProblemError),
+        ("Z | V=9", ColumnError),
+        ('Z | "V', ProblemError),
+        (["Z | V", "Z | V"], ProblemError),
+    ],
+)
+def test_bad_conditions_are_refused_with_a_remedy(protect, error):
+    law = ch.Joint.from_counts(dict.fromkeys(np.ndindex(2, 2, 2, 2), 1), names=NAMES)
+    with pytest.raises(error) as caught:
+        ch.disclose(law, "W", protect)
+    assert isinstance(caught.value, ChoralError)
+    assert caught.value.remedy
+
+
+def test_conditions_beside_budgets_or_further_laws_are_refused():
+    law = ch.Joint.from_counts({cell: 1 + sum(cell) for cell in np.ndindex(2, 2, 2, 2)}, names=NAMES)
+    for more in ({"leakage": {"Z": 0.1}}, {"also": [law]}):
+        with pytest.raises(ProblemError, match="together with"):
+            ch.disclose(law, "W", ["Z", "Z | V"], **more)
+
+
+def test_values_in_conditions_can_be_quoted():
+    law = ch.Joint.from_counts(
+        {(w, z, v): 1 + (w == "<=50K") * z + v for w in ("<=50K", ">50K, more") for z in range(2) for v in range(2)},
+        names=["W", "Z", "V"],
+    )
+    d = ch.disclose(law, "W", 'Z | "W=<=50K", Z | "W=>50K, more"', ["Z", "V"])
+    assert [promise.only for promise in d.problem.conditions] == [(("W", "<=50K"),), (("W", ">50K, more"),)]
+    whole = ch.disclose(law, "W", "Z | W", ["Z", "V"])
+    assert whole.information == pytest.approx(d.information, abs=1e-12)
