@@ -636,3 +636,12 @@ def test_killed_in_the_middle_nothing_is_recorded(path):
     told(path, [1], [10])
     assert kept(path) == {"a": 1}
     assert path.stat().st_size < 10**6
+
+
+def test_what_a_killed_start_left_behind_is_taken_away(tmp_path):
+    book = tmp_path / "choral.ledger"
+    hidden = tmp_path / ".choral.ledger.new"
+    hidden.write_bytes(b"half of a ledger")
+    with open_ledger(book):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["choral.ledger"]

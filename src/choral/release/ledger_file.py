@@ -18,6 +18,7 @@ the making. Until something is recorded a ledger says that it is new, and one th
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import json
@@ -25,7 +26,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -201,26 +202,48 @@ def _version(sql: sqlite3.Connection) -> int:
 
 
 def _make(path: Path) -> None:
-    """A new ledger, which gets its name when it is whole; one that appeared meanwhile is left alone."""
-    hidden = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
-    os.close(os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    """A new ledger, which gets its name when it is whole; one that appeared meanwhile is left alone.
+
+    The hidden file has a fixed name and is locked, so that a later run takes away what a killed one left behind.
+    """
+    hidden = path.with_name(f".{path.name}.new")
+    handle = _held(hidden)
     try:
-        with closing(_connected(hidden)) as sql:
-            sql.execute(f"PRAGMA page_size = {PAGE}")
-            sql.execute("BEGIN IMMEDIATE")
-            for statement in (SCHEMA + CARDS).strip().split(";\n"):
-                sql.execute(statement)
-            sql.execute(SEALS)
-            sql.execute("INSERT INTO about VALUES (?, ?, NULL, NULL)", (VERSION, secrets.token_bytes(KEY_BYTES)))
-            sql.execute(f"PRAGMA user_version = {VERSION}")
-            _sealed(sql, 0, NEW)
-            sql.execute("COMMIT")
-        try:
+        os.ftruncate(handle, 0)
+        with os.fdopen(os.dup(handle), "wb") as file:
+            file.write(_new())
+        os.fsync(handle)
+        with suppress(FileExistsError):
             os.link(hidden, path)
-        except FileExistsError:
-            return
     finally:
         os.unlink(hidden)
+        os.close(handle)
+
+
+def _held(hidden: Path) -> int:
+    """A handle on this file, locked; whoever had the lock before has taken the file away, so it is made again."""
+    while True:
+        handle = os.open(hidden, os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.stat(hidden).st_ino == os.fstat(handle).st_ino:
+                return handle
+        os.close(handle)
+
+
+def _new() -> bytes:
+    """What is in the file of a ledger that nothing was recorded in."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as sql:
+        sql.execute(f"PRAGMA page_size = {PAGE}")
+        sql.execute("BEGIN IMMEDIATE")
+        for statement in (SCHEMA + CARDS).strip().split(";\n"):
+            sql.execute(statement)
+        sql.execute(SEALS)
+        sql.execute("INSERT INTO about VALUES (?, ?, NULL, NULL)", (VERSION, secrets.token_bytes(KEY_BYTES)))
+        sql.execute(f"PRAGMA user_version = {VERSION}")
+        _sealed(sql, 0, NEW)
+        sql.execute("COMMIT")
+        return sql.serialize()
 
 
 def _upgrade(sql: sqlite3.Connection, path: Path) -> None:
