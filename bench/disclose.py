@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from choral.draw.sampler import Sampler
+from choral.ledger.identity import positions
 from choral.problem.solution import ExactChannel
-from choral.release.identity import positions
-from choral.release.sampler import Sampler
 
 MOST_RATIO = 4
 MOST_SORTED = 6
@@ -50,7 +50,7 @@ def copied(table, folder):
 
 def disclosed(table, folder, id):
     """choral discloses the table, in the keyed arrangement."""
-    from choral.release.engine import disclose_table
+    from choral.draw.engine import disclose_table
     from choral.release.file import load_release
 
     release = load_release(folder / "release.choral")

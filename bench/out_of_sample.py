@@ -16,8 +16,8 @@ from scipy import optimize, stats
 from sklearn.datasets import load_breast_cancer
 
 import choral as ch
+from choral.auditing.out_of_sample import advantage, uniform_bound, validated_bound
 from choral.release.leakage import Published, known_part
-from choral.release.out_of_sample import advantage, uniform_bound, validated_bound
 
 TABLES, ROWS, CONFIDENCE = 1000, 1000, 0.95
 SPLITS = (1, 2, 4, 8)

@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 import choral as ch
+from choral.auditing.audit import audit
 from choral.errors import ColumnError, LawError, ProblemError
 from choral.problem.solution import ExactChannel
-from choral.release.audit import audit
 from choral.release.fit import fit
 from choral.show.cli import app
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from choral.release.audit import audit
+from choral.auditing.audit import audit
 from choral.release.card import card_of
 from choral.release.file import Release
 from choral.release.fit import fit
@@ -71,7 +71,7 @@ def test_a_group_is_looked_at_with_its_raw_values():
 
 
 def test_too_many_values_are_said_and_not_computed(release, monkeypatch):
-    monkeypatch.setattr("choral.release.tabulate.MOST_RAW", 3)
+    monkeypatch.setattr("choral.auditing.tabulate.MOST_RAW", 3)
     found = audit(release, people())
     assert found.inside == ()
     assert any("age has too many different values" in note for note in found.notes)

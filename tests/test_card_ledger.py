@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from choral.errors import ChoralError, LedgerError
+from choral.ledger.book import open_ledger
 from choral.release.fit import fit
-from choral.release.ledger import open_ledger
 from choral.show.cli import app
 
 ASKED = {"reveal": "W", "protect": ["a", "b"], "use": ["a", "b"]}

@@ -12,10 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import choral as ch
+from choral.auditing import composition
+from choral.auditing.composition import composition_leaks, leak_of_counts
 from choral.errors import ProblemError
 from choral.problem.solution import ExactChannel, row_of
-from choral.release import composition
-from choral.release.composition import composition_leaks, leak_of_counts
 from choral.release.leakage import Published
 
 FOUR = {(0, 0): 4, (0, 1): 1, (1, 0): 2, (1, 1): 3}

@@ -28,16 +28,16 @@ from pyarrow import csv, parquet
 from scipy.stats import chi2
 from typer.testing import CliRunner
 
+from choral.draw import engine
+from choral.draw.engine import Drawing, disclose_table
 from choral.errors import ChoralError, ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
 from choral.exact.certificate import document_to_text, sealed
-from choral.release import engine
-from choral.release.engine import Drawing, disclose_table
+from choral.ledger.identity import blocks, positions, subkey
 from choral.release.file import load_release
 from choral.release.fit import fit
-from choral.release.identity import blocks, positions, subkey
-from choral.release.recipe import After
 from choral.release.second import fit_after
 from choral.show.cli import app
+from choral.tables.recipe import After
 
 KEY = bytes(range(32))
 RULES = {"reveal": "income", "protect": ["sex", "race"], "use": ["sex", "race", "schooling"]}
@@ -445,7 +445,7 @@ def test_killed_at_any_point_there_is_the_old_file_or_none_and_the_same_command_
     program = textwrap.dedent(f"""
         import os, signal
         from pathlib import Path
-        from choral.release import engine
+        from choral.draw import engine
         from choral.release.file import load_release
         def die(): os.kill(os.getpid(), signal.SIGKILL)
         release = load_release("release.choral")

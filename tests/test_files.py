@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import choral as ch
+from choral.draw.engine import disclose_table
 from choral.errors import FileInTheWayError
 from choral.files import check_output, keep_apart
 from choral.release.card import card_of, decode
-from choral.release.engine import disclose_table
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.show.cli import app

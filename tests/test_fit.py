@@ -27,12 +27,12 @@ from choral.errors import (
     ReleaseFileError,
     TooLargeError,
 )
-from choral.release.bins import edges_of, read_bins
 from choral.release.file import load, load_release
 from choral.release.fit import fit, pose_table
 from choral.release.second import fit_after, told_by_first
-from choral.release.states import merge_rare
-from choral.release.table import open_table
+from choral.tables.bins import edges_of, read_bins
+from choral.tables.source import open_table
+from choral.tables.states import merge_rare
 
 
 def clinic(n=240, seed=7):
@@ -367,10 +367,10 @@ def test_a_state_space_too_large_names_its_size_and_the_column_to_bin(monkeypatc
     monkeypatch.setattr("choral.release.fit.MOST_STATES", 100)
     with pytest.raises(TooLargeError, match=r"n, t take 150 different .* 'n', which has 50 values: --bins n=4"):
         fit(rows, "W", ["t"], ["n", "t"], min_count=1)
-    monkeypatch.setattr("choral.release.counting.MOST_CELLS", 100)
+    monkeypatch.setattr("choral.tables.counting.MOST_CELLS", 100)
     with pytest.raises(TooLargeError, match=r"W, n, t take 150 different"):
         fit(rows, "W", ["t"], ["n", "t"])
-    monkeypatch.setattr("choral.release.counting.MOST_VALUES", 20)
+    monkeypatch.setattr("choral.tables.counting.MOST_VALUES", 20)
     with pytest.raises(TooLargeError, match="'n' has 50 values"):
         fit(rows, "W", ["t"], ["n", "t"])
 

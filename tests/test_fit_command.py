@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from choral.errors import ChoralError, ProblemError
+from choral.ledger.book import open_ledger
 from choral.release.file import Release
 from choral.release.fit import fit
-from choral.release.ledger import open_ledger
 from choral.show.cli import app
 
 ASKED = ("--reveal", "W", "--protect", "sex", "--use", "sex,region")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import choral as ch
+from choral.draw.engine import disclose_table
 from choral.release.card import decode, load_card
-from choral.release.engine import disclose_table
 
 FROZEN = Path(__file__).parent / "frozen" / "v1"
 RELEASES = sorted(str(path.relative_to(FROZEN)) for path in FROZEN.rglob("*.choral"))

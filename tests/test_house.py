@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from house import PAGE, SOURCES, floors, imports, picture, rooms_table
 
+import choral
+
 TESTS = Path(__file__).parent
 
 
@@ -23,6 +25,12 @@ def test_every_folder_is_a_room_that_says_what_it_is_for():
     for folder in folders:
         says = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
         assert [word for word in ("Comes in:", "Goes out:", "Imports:") if word not in says] == [], folder.name
+
+
+def test_no_room_stands_in_the_way_of_a_public_name():
+    """An imported room is an attribute of `choral`, and would be found in place of a function of its name."""
+    rooms = {path.parent.name for path in (SOURCES / "choral").glob("*/__init__.py")}
+    assert [name for name in rooms & set(choral.__all__) if getattr(choral, name).__name__ != f"choral.{name}"] == []
 
 
 def test_a_circle_of_rooms_is_refused():

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choral.errors import ChoralError, ColumnError
-from choral.release.identity import blocks, encrypt, kind_of, positions, subkey
-from choral.release.spelling import normal_blocks, normal_form
+from choral.ledger.identity import blocks, encrypt, kind_of, positions, subkey
+from choral.ledger.spelling import normal_blocks, normal_form
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 WIDTHS = {

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import choral as ch
+from choral.auditing import information_bound as module
+from choral.auditing.information_bound import information_bound
+from choral.auditing.tails import bernstein, largest_share, largest_spread, margin
 from choral.problem.solution import ExactChannel, row_of
-from choral.release import information_bound as module
-from choral.release.information_bound import information_bound
 from choral.release.leakage import Published
-from choral.release.tails import bernstein, largest_share, largest_spread, margin
 
 
 def published(counts, channel):

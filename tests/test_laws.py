@@ -14,11 +14,11 @@ import pytest
 
 import choral as ch
 from choral.errors import ChoralError, ColumnError, LawError, TooLargeError
-from choral.release import networks
+from choral.laws import networks
+from choral.laws.choice import IMAGINARY, KINDS, LawSource, law_for
+from choral.laws.networks import Network, Node, from_bif, learned
 from choral.release.file import load_release
 from choral.release.fit import fit
-from choral.release.laws import IMAGINARY, KINDS, LawSource, law_for
-from choral.release.networks import Network, Node, from_bif, learned
 
 COUNTS = {("f", 0, True): 5, ("f", 1, False): 2, ("m", 0, False): 4, ("m", 1, True): 1, ("m", 2, True): 8}
 NAMES = ["sex", "grade", "ill"]

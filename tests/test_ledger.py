@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from choral.errors import LedgerError
-from choral.release import ledger_entry as module
-from choral.release import ledger_file
+from choral.ledger import entry as module
+from choral.ledger import file as ledger_file
+from choral.ledger.book import Use, open_ledger
+from choral.ledger.identity import blocks
+from choral.ledger.spelling import normal_blocks
 from choral.release.fit import fit
-from choral.release.identity import blocks
-from choral.release.ledger import Use, open_ledger
-from choral.release.spelling import normal_blocks
 
 
 class RefusedError(Exception):
@@ -616,9 +616,9 @@ def test_killed_in_the_middle_nothing_is_recorded(path):
         import sys, time
         from pathlib import Path
         import numpy as np, pyarrow as pa
-        from choral.release import ledger_entry
-        from choral.release.identity import blocks
-        from choral.release.ledger import Use, open_ledger
+        from choral.ledger import entry as ledger_entry
+        from choral.ledger.identity import blocks
+        from choral.ledger.book import Use, open_ledger
         ledger_entry.AT_ONCE = 1000
         with open_ledger(Path({str(path)!r})) as ledger:
             with ledger.disclosing(Use("a", "u", 2, None, "id", "text", key_check="k")) as entry:

@@ -11,7 +11,7 @@ from html import unescape
 import pytest
 
 import choral as ch
-from choral.release.audit import audit
+from choral.auditing.audit import audit
 from choral.release.fit import fit
 from choral.show.progress import Recorder, in_notebook, interval_bar, rows_bar, steps_bar
 

@@ -13,15 +13,15 @@ import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
+from choral.auditing.audit import audit
+from choral.auditing.serial import neighbours, windows
+from choral.draw import arrange
+from choral.draw.engine import disclose_table
 from choral.errors import ChoralError, ColumnError, ProblemError, ReleaseFileError
-from choral.release import arrange
-from choral.release.audit import audit
-from choral.release.engine import disclose_table
+from choral.ledger.identity import positions, subkey
 from choral.release.fit import fit
-from choral.release.identity import positions, subkey
-from choral.release.serial import neighbours, windows
-from choral.release.table import connect
 from choral.show.cli import app
+from choral.tables.source import connect
 
 KEY, SALT = bytes(range(32)), bytes(range(16))
 WINDOW = 25
@@ -123,7 +123,7 @@ def test_the_rows_of_the_table_in_another_order_give_the_same_file_byte_for_byte
 ):
     shuffled = table.take(np.random.default_rng(4).permutation(10_000))
     written(release, table, tmp_path, f"1{name}", id="who", arrange=how)
-    monkeypatch.setattr("choral.release.engine.ROWS_AT_ONCE", 2048)
+    monkeypatch.setattr("choral.draw.engine.ROWS_AT_ONCE", 2048)
     written(release, shuffled, tmp_path, f"2{name}", id="who", arrange=how)
     assert (tmp_path / f"1{name}").read_bytes() == (tmp_path / f"2{name}").read_bytes()
 

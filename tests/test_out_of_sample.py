@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import choral as ch
+from choral.auditing import out_of_sample
+from choral.auditing.out_of_sample import advantage, uniform_bound, validated_bound
 from choral.errors import ProblemError
 from choral.problem.solution import ExactChannel, row_of
-from choral.release import out_of_sample
 from choral.release.leakage import Published, known_part
-from choral.release.out_of_sample import advantage, uniform_bound, validated_bound
 
 TRUE = ch.examples.two_binary(F(2, 5), F(1, 2), F(3, 20))
 GROUPS = [("X1",), ("X2",)]

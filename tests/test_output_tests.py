@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from choral.auditing.output_tests import follows, guess, holm, independence, output_tests
 from choral.errors import ProblemError
-from choral.release.output_tests import follows, guess, holm, independence, output_tests
 
 CHANNEL = np.array([[0.75, 0.25, 0.5], [0.25, 0.75, 0.5]])
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from laws import full_joints
 
 import choral as ch
-from choral.release import audit as audits
-from choral.release.audit import audit
+from choral.auditing import audit as audits
+from choral.auditing.audit import audit
+from choral.auditing.ranking import NEAR, Estimates, within_reach
 from choral.release.leakage import Published
-from choral.release.ranking import NEAR, Estimates, within_reach
 
 
 def table(seed, kind):

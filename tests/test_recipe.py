@@ -22,8 +22,8 @@ from tables import tables
 
 from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
 from choral.release.fit import pose_table
-from choral.release.recipe import Column, Recipe, literal
-from choral.release.table import Source, open_table, reading
+from choral.tables.recipe import Column, Recipe, literal
+from choral.tables.source import Source, open_table, reading
 
 
 def posed(rows, **options):
@@ -47,7 +47,7 @@ def test_sql_and_python_agree_on_every_record(rows, missing, min_count, dense):
     recipe = Recipe.from_document(json.loads(json.dumps(recipe.to_document())))
     other = [{**row, "x0": rows[i - 1]["x0"], "x1": rows[i - 2]["x1"]} for i, row in enumerate(rows)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("choral.release.recipe.DENSE", 10**6 if dense else 0)
+        patch.setattr("choral.tables.recipe.DENSE", 10**6 if dense else 0)
         for records in (rows, other):
             assert by_sql(recipe, records) == [recipe.state_of(row) for row in records]
     assert set(by_sql(recipe, rows)) - {None} == set(range(recipe.size))
@@ -274,5 +274,5 @@ def test_merged_states_of_several_parts_by_sql():
     assert [recipe.state_of(row) for row in rows] == expected
     assert by_sql(recipe, rows) == expected
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("choral.release.recipe.DENSE", 0)
+        patch.setattr("choral.tables.recipe.DENSE", 0)
         assert by_sql(recipe, rows) == expected

@@ -16,9 +16,9 @@ from laws import joints
 from typer.testing import CliRunner
 
 import choral as ch
+from choral.auditing.audit import audit
 from choral.errors import FileInTheWayError, ReleaseFileError, VerificationError
 from choral.exact.certificate import document_to_text, sealed
-from choral.release.audit import audit
 from choral.release.card import card_of
 from choral.release.file import load_release
 from choral.release.fit import fit

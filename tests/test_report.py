@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 import choral as ch
+from choral.auditing.audit import audit
 from choral.errors import ProblemError, VerificationError
-from choral.release.audit import audit
 from choral.release.card import card_of
 from choral.release.fit import fit
 from choral.release.second import fit_after
@@ -195,7 +195,7 @@ def test_no_number_hides_in_the_prose(release, found, page):
 
 
 def _listings(found):
-    from choral.release.findings import listings
+    from choral.auditing.findings import listings
 
     return listings(found)
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from choral.draw import sampler as module
+from choral.draw.sampler import UNSEEN, PairSampler, Sampler, codes_of
+from choral.ledger.identity import encrypt, positions
 from choral.problem.solution import ExactChannel
-from choral.release import sampler as module
-from choral.release.identity import encrypt, positions
-from choral.release.sampler import UNSEEN, PairSampler, Sampler, codes_of
 
 KEY = bytes(range(32))
 

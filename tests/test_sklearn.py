@@ -19,11 +19,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
+from choral.draw.engine import disclose_table
 from choral.errors import ChoralError, ColumnError, ProblemError
-from choral.release.engine import disclose_table
 from choral.release.file import load_release
-from choral.release.table import open_table
 from choral.sklearn import Disclosure
+from choral.tables.source import open_table
 
 EXPLAINED = {
     "check_methods_subset_invariance": "without an identifier a draw belongs to the row number and to the whole table: "

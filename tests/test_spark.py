@@ -25,6 +25,9 @@ from pyarrow import csv, parquet
 from test_strict_types import REFUSED, STRINGS, canonical, empties
 from typer.testing import CliRunner
 
+from choral.draw import engine, spark
+from choral.draw.spark import counts, disclose, session
+from choral.draw.spark.frames import spark_table
 from choral.errors import (
     ChoralError,
     ColumnError,
@@ -36,14 +39,11 @@ from choral.errors import (
     ReleaseFileError,
     TooLargeError,
 )
-from choral.release import engine, spark
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.second import fit_after
-from choral.release.spark import counts, disclose, session
-from choral.release.spark.frames import spark_table
-from choral.release.table import AsRead, connect, open_table
 from choral.show.cli import app
+from choral.tables.source import AsRead, connect, open_table
 
 KEY = bytes(range(32))
 RULES = {

@@ -18,13 +18,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from choral.draw.engine import disclose_table
 from choral.errors import ColumnError, FieldError, LawError, ProblemError, ReleaseFileError
-from choral.release.bins import edges_of
-from choral.release.engine import disclose_table
 from choral.release.fit import fit, pose_table
-from choral.release.recipe import Column, Recipe
-from choral.release.table import AsRead, open_table, reading
 from choral.show.cli import app
+from choral.tables.bins import edges_of
+from choral.tables.recipe import Column, Recipe
+from choral.tables.source import AsRead, open_table, reading
 
 TYPES = [
     "BIGINT",

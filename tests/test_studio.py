@@ -33,7 +33,6 @@ from choral.errors import ChoralError, ProblemError
 from choral.release.card import card_of
 from choral.release.file import load_release
 from choral.release.fit import fit, pose_table
-from choral.release.table import open_table
 from choral.show.studio import connections, curve, jobs, result, security, serve, worker
 from choral.show.studio.app import create_app
 from choral.show.studio.game import Game
@@ -42,6 +41,7 @@ from choral.show.studio.samples import SAMPLES
 from choral.show.studio.security import HEADERS, Door
 from choral.show.studio.tables import open_facts
 from choral.show.studio.workspace import Workspace, session_folder
+from choral.tables.source import open_table
 
 PORT = 8123
 HOME = f"http://127.0.0.1:{PORT}"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from choral.release.tails import bernstein, largest_share, largest_spread, margin
+from choral.auditing.tails import bernstein, largest_share, largest_spread, margin
 
 SIZES = [1, 3, 10, 40, 200, 3000, 100_000]
 CHANCES = [0.0005, 0.02, 0.3, 0.5, 0.7, 0.98]

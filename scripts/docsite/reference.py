@@ -32,8 +32,8 @@ PAGES = {
     "release-reference": (
         "Reference: releases of tables",
         [
-            "fit", "fit_after", "Release", "load_release", "audit", "Card", "spark", "choral.release.recipe.Recipe",
-            "choral.release.card", "choral.release.engine", "choral.release.ledger.Ledger", "choral.release.audit",
+            "fit", "fit_after", "Release", "load_release", "audit", "Card", "spark", "choral.tables.recipe.Recipe",
+            "choral.release.card", "choral.draw.engine", "choral.ledger.book.Ledger", "choral.auditing.audit",
             "choral.sklearn.PrivateCodes",
         ],
     ),

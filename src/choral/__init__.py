@@ -40,11 +40,11 @@ _HOME = {
     "decompose": "choral.theory.synergy",
     "fit": "choral.release.fit",
     "fit_after": "choral.release.second",
-    "audit": "choral.release.audit",
+    "audit": "choral.auditing.audit",
     "Release": "choral.release.file",
     "load_release": "choral.release.file",
     "Card": "choral.release.card",
-    "spark": "choral.release",
+    "spark": "choral.draw",
     "errors": "choral",
     "schemes": "choral",
 }
@@ -54,6 +54,7 @@ __all__ = ["__version__", *sorted(_HOME)]
 if TYPE_CHECKING:
     from choral import errors as errors
     from choral import schemes as schemes
+    from choral.auditing.audit import audit as audit
     from choral.describe import examples as examples
     from choral.describe.channels import bec as bec
     from choral.describe.channels import bsc as bsc
@@ -69,10 +70,9 @@ if TYPE_CHECKING:
     from choral.design.outlook import plan as plan
     from choral.design.outlook import self_bounds as self_bounds
     from choral.design.result import Disclosure as Disclosure
+    from choral.draw import spark as spark
     from choral.problem.pose import pose as pose
     from choral.problem.pose import windows as windows
-    from choral.release import spark as spark
-    from choral.release.audit import audit as audit
     from choral.release.card import Card as Card
     from choral.release.file import Release as Release
     from choral.release.file import load as load

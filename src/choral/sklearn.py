@@ -15,17 +15,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from choral.draw.drawing import Drawing
+from choral.draw.sampler import UNSEEN
 from choral.errors import ChoralError, ColumnError, ProblemError, did_you_mean
-from choral.release import identity
-from choral.release.bins import read_bins
-from choral.release.counting import asked_of
-from choral.release.drawing import Drawing
+from choral.ledger import identity
 from choral.release.file import KEY_BYTES, Release
 from choral.release.fit import MIN_COUNT, SALT_BYTES, fit
-from choral.release.kinds import NUMERIC, kind_of_type
-from choral.release.sampler import UNSEEN
-from choral.release.sql import identifier
-from choral.release.table import Source, open_table, reading
+from choral.tables.bins import read_bins
+from choral.tables.counting import asked_of
+from choral.tables.kinds import NUMERIC, kind_of_type
+from choral.tables.source import Source, open_table, reading
+from choral.tables.sql import identifier
 
 try:
     import pyarrow as pa
@@ -55,7 +55,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     min_count : combinations of used values that occur less often are merged into one state
     codes : at most this many codes
     law : what the guarantee is about: "frequencies" of the records seen in `fit`; for records to come "dirichlet",
-        "network" or a file (`choral.release.laws`)
+        "network" or a file (`choral.laws.choice`)
     unseen : what a record without a state gets in `transform`: "refuse" raises an error, "code" gives one more code
     id : the column that identifies records; it is looked at for nothing else
     tol, rel_tol, time_limit : when to stop the search, as in `choral.disclose`

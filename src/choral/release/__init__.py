@@ -1,5 +1,5 @@
-"""Tables: counted into a law, fitted, released, disclosed row by row, audited, and described by a public card.
+"""What is released and how it is written: a fit, a second one after it, the release file, the public card.
 
-Comes in: a table and names of columns. Goes out: a release file with its key, codes, a ledger, a card.
-Imports: design and what it stands on.
+Comes in: a table and names of columns. Goes out: a `Release` with its recipe, salt and key; its card; what its codes
+tell about columns. Imports: tables, laws, ledger, design and what it stands on.
 """

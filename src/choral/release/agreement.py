@@ -18,10 +18,10 @@ from choral.describe.joint import Joint
 from choral.design.result import Disclosure
 from choral.errors import VerificationError
 from choral.exact.certificate import encode
-from choral.release.kinds import kind_of_type, kind_of_value
-from choral.release.laws import about_frequencies
-from choral.release.recipe import Column, Recipe, labels
-from choral.release.states import symbols
+from choral.laws.choice import about_frequencies
+from choral.tables.kinds import kind_of_type, kind_of_value
+from choral.tables.recipe import Column, Recipe, labels
+from choral.tables.states import symbols
 
 
 def check_recipe(disclosure: Disclosure, recipe: Recipe) -> None:

@@ -19,13 +19,13 @@ from typing import Any
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
-from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.file import CARD_FORMAT, Release, format_of
-from choral.release.frames import like
-from choral.release.kinds import kind_of_type
 from choral.release.rounding import Rounded, rounded
-from choral.release.sql import identifier, text_literal
-from choral.release.table import Source, opened, reading
+from choral.tables.binned import binned_and_protected, bins_of, inside_bins, spoken
+from choral.tables.in_memory import like
+from choral.tables.kinds import kind_of_type
+from choral.tables.source import Source, opened, reading
+from choral.tables.sql import identifier, text_literal
 
 VERSION = 2
 PRECISION = 3

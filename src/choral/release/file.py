@@ -21,17 +21,17 @@ from choral.design.result import Disclosure
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, kind_of, path_of, whole_file, write_whole
+from choral.ledger.book import beside, make_room, open_ledger, own_ledger, usual_ledger
+from choral.ledger.identity import subkey
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
-from choral.release.binned import bins_of, protections
-from choral.release.identity import subkey
-from choral.release.ledger import beside, make_room, open_ledger, own_ledger, usual_ledger
-from choral.release.recipe import Recipe
+from choral.tables.binned import bins_of, protections
+from choral.tables.recipe import Recipe
 
 if TYPE_CHECKING:
-    from choral.release.audit import Audit
+    from choral.auditing.audit import Audit
+    from choral.draw.engine import Progress
     from choral.release.card import Card
-    from choral.release.engine import Progress
 
 KEY_BYTES = 32
 KEY_FORMAT = "choral key"
@@ -48,6 +48,9 @@ class Release:
     `salt` hides the certificate in the public card until the curator chooses to show it. `check_apart` is the check value
     of a key that lives apart. `path` is the file that it was loaded from or first saved in, beside which its ledger is;
     `earlier` the release that it was fitted after, here and now, with whose ledger it goes on.
+
+    `disclose`, `audit` and `report` are for users, and done in rooms above this one. These are looked up by their names when
+    they are called, so that no import points upwards.
     """
 
     disclosure: Disclosure
@@ -172,26 +175,24 @@ class Release:
         The ledger refuses what would tell about a record twice. What should be known of it is in what is returned
         for a file, and a `LedgerWarning` for a frame.
         """
-        from choral.release import engine as duckdb
-        from choral.release.frames import disclosed_frame
-
         if engine not in ("duckdb", "spark") or (engine == "spark" and output is None):
             raise ProblemError(f"engine={engine!r}, output={output!r}.", 'Say "duckdb", or "spark" with an output.')
         book = self._book(ledger)
         if output is None:
-            return disclosed_frame(self, table, book, id, arrange=arrange, with_rows=with_rows, progress=progress)
+            frames = import_module("choral.draw.frames")
+            return frames.disclosed_frame(
+                self, table, book, id, arrange=arrange, with_rows=with_rows, progress=progress
+            )
         options: dict[str, Any] = {"arrange": arrange, "with_rows": with_rows, "force": force, "progress": progress}
         if engine == "spark":
-            from choral.release import spark
-
+            spark = import_module("choral.draw.spark")
             return spark.disclose_table(self, table, output, book, id, **options, master=master)
-        return duckdb.disclose_table(self, table, output, book, id, **options)
+        return import_module("choral.draw.engine").disclose_table(self, table, output, book, id, **options)
 
     def audit(self, table: Any = None, disclosed: Any = None, **options: Any) -> Audit:
         """What the release tells beyond its guarantee, in numbers; arguments as in `choral.audit`."""
-        from choral.release.audit import audit
-
-        return audit(self, table, disclosed, **options)
+        found: Audit = import_module("choral.auditing.audit").audit(self, table, disclosed, **options)
+        return found
 
     def card(
         self,
@@ -235,7 +236,6 @@ class Release:
         With the `table` all its columns are audited, with the `disclosed` codes these are tested too, and the `card` is
         checked to be of this release.
         """
-        # The page stands above this room. It is looked up by its name, so that no import points upwards.
         import_module("choral.show.report").write(self, path, table, disclosed, card, force=force)
         return Path(path)
 

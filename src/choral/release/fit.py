@@ -13,17 +13,17 @@ from choral.describe.joint import Cell, Joint
 from choral.design.disclose import disclose
 from choral.design.limits import Progress
 from choral.errors import ColumnError, LawError, ProblemError
+from choral.laws.choice import law_for
 from choral.problem.form import form_of
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group, pose
 from choral.reductions.chain import reduced_problem
-from choral.release.bins import Bins, check_bins, rules_of
-from choral.release.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
 from choral.release.file import KEY_BYTES, Release
-from choral.release.laws import law_for
-from choral.release.recipe import MISSING, UNSEEN, Column, Recipe
-from choral.release.states import merge_rare, with_states
-from choral.release.table import AsRead, Source, opened
+from choral.tables.bins import Bins, check_bins, rules_of
+from choral.tables.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
+from choral.tables.recipe import MISSING, UNSEEN, Column, Recipe
+from choral.tables.source import AsRead, Source, opened
+from choral.tables.states import merge_rare, with_states
 
 MIN_COUNT = 5
 """Combinations of used values that occur less often than this are merged, unless told."""
@@ -86,7 +86,7 @@ def fit(
     missing    "value": a missing value is a value of its own; "drop": such rows are left out; "error"
     empty      what an empty text is, in every kind of table: "missing", or a "value" (an opened `Source` has its rule)
     min_count  combinations of used values that occur less often are merged into one state
-    law        "frequencies" of the table, or an estimate or declared law (`choral.release.laws`)
+    law        "frequencies" of the table, or an estimate or declared law (`choral.laws.choice`)
     unseen     what a record gets that has no state: "refuse", or "code", one more code
     also       further tables under whose frequencies the code is private too
     codes      at most this many codes; default: as many as suffice

@@ -26,12 +26,12 @@ from choral.problem.bounds import group_bound
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group
 from choral.problem.solution import ExactChannel, Row, Solution, row_of
-from choral.release.bins import Bins
 from choral.release.file import Release
 from choral.release.fit import MIN_COUNT, SALT_BYTES, Posed, pose_table
 from choral.release.leakage import Published
-from choral.release.recipe import After
-from choral.release.table import Source, opened
+from choral.tables.bins import Bins
+from choral.tables.recipe import After
+from choral.tables.source import Source, opened
 
 
 def fit_after(

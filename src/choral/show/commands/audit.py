@@ -12,8 +12,8 @@ from choral.show.options import AsJson, examples, print_json
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from choral.auditing.audit import Audit
     from choral.describe.display import Listing
-    from choral.release.audit import Audit
 
 EXAMPLE = examples(
     "choral audit release.choral",
@@ -51,7 +51,7 @@ def audit(
     the release's own laws, and the codes that were given out, if any, pass the tests of it, as all but one honest output in a
     hundred do.
     """
-    from choral.release.audit import audit as audited
+    from choral.auditing.audit import audit as audited
     from choral.release.file import load_release
 
     found = audited(
@@ -85,7 +85,7 @@ def show(found: Audit) -> None:
 
 def tables(found: Audit) -> list[Table]:
     """The findings as tables for a terminal."""
-    from choral.release.findings import listings
+    from choral.auditing.findings import listings
 
     return [_table(listing) for listing in listings(found)]
 

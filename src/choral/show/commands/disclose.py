@@ -52,11 +52,11 @@ def disclose(
     (without --id: on the row number and the whole table), and on nothing else. So the same command completes a run that
     was interrupted. The ledger refuses what would tell about a record twice. With a leaked key the guarantee is void.
     """
+    from choral.draw.arrange import ROWS_TELL, TELLS
+    from choral.draw.engine import disclose_table
     from choral.files import check_output, keep_apart
-    from choral.release.arrange import ROWS_TELL, TELLS
-    from choral.release.engine import disclose_table
+    from choral.ledger.book import beside
     from choral.release.file import load_release
-    from choral.release.ledger import beside
     from choral.show.progress import rows_bar
 
     read = {"the release": release, "its key": key, "the ledger": ledger or beside(release), "the table": table}
@@ -67,7 +67,7 @@ def disclose(
     found = load_release(release, key)
     book = ledger or found.ledger
     if with_spark:
-        from choral.release import spark
+        from choral.draw import spark
 
         done = spark.disclose_table(
             found,

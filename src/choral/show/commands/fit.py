@@ -38,10 +38,10 @@ from choral.show.options import (
 if TYPE_CHECKING:
     from choral.describe.joint import Joint
     from choral.design.result import Disclosure
+    from choral.ledger.book import Ledger as OpenLedger
     from choral.release.card import Card
     from choral.release.file import Release
-    from choral.release.ledger import Ledger as OpenLedger
-    from choral.release.recipe import Recipe
+    from choral.tables.recipe import Recipe
 
 EXAMPLE = "example:"
 BOUNDS = examples(
@@ -94,7 +94,7 @@ def bounds(
 
     from choral.design.outlook import bounds as bounds_of_law
     from choral.problem.question import problem_of
-    from choral.release.binned import protections
+    from choral.tables.binned import protections
 
     question = _question(table, reveal, protect, use, order, bins, (missing, empty), min_count, law)
     found = bounds_of_law(question.law, *question.asked)
@@ -210,7 +210,7 @@ def fit(
 
     Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends.
     """
-    from choral.release.ledger import beside
+    from choral.ledger.book import beside
     from choral.show.progress import interval_bar
 
     read = {"the table": table, "a further table": also, "the earlier release": after, "the earlier key": after_key}
@@ -246,8 +246,8 @@ def fit(
             )
         _fit_example(table, asked, search, output, force, as_json)
         return
-    from choral.release.bins import read_bins
     from choral.release.card import card_of
+    from choral.tables.bins import read_bins
 
     rules: dict[str, Any] = {"bins": read_bins(bins or []), "min_count": min_count, "id": id}
     remarks: list[str] = []
@@ -353,8 +353,8 @@ def _check_outputs(
 ) -> None:
     """Raise, before any work, unless release, card and key may be written where they are to be."""
     from choral.files import check_output, keep_apart
+    from choral.ledger.book import beside
     from choral.release.file import OWN, check_replaceable
-    from choral.release.ledger import beside
 
     books = [beside(output)] if ledger is None else [ledger, beside(output)]
     keep_apart({"the release": output, "the card": card, "the key": key}, {**read, "the ledger": books})
@@ -380,7 +380,7 @@ def _save(
     The card takes its place last, once the ledger has it: a card that nobody remembers could be published twice.
     """
     from choral.files import whole_file
-    from choral.release.ledger import open_ledger
+    from choral.ledger.book import open_ledger
 
     new = [path for path in (output, key) if path is not None and not path.exists()]
     try:
@@ -451,7 +451,7 @@ def summary_lines(found: Disclosure, recipe: Recipe | None = None) -> list[str]:
 
 def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
     """What stays private, and how far where there is a budget or a column is binned."""
-    from choral.release.binned import binned_and_protected, bins_of, inside_bins, protections
+    from choral.tables.binned import binned_and_protected, bins_of, inside_bins, protections
 
     private = protections(found.problem, {} if recipe is None else bins_of(recipe))
     limit = "" if recipe is None else inside_bins(binned_and_protected(recipe))
@@ -480,7 +480,7 @@ def _about_table(release: Release) -> dict[str, Any]:
 
 def _left_out(table: str, release: Release) -> int:
     """How many rows of the table `missing drop` left out."""
-    from choral.release.table import opened
+    from choral.tables.source import opened
 
     if release.recipe.missing != "drop":
         return 0
@@ -489,7 +489,7 @@ def _left_out(table: str, release: Release) -> int:
 
 
 def _table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> list[str]:
-    from choral.release.bins import understood
+    from choral.tables.bins import understood
 
     recipe = release.recipe
     into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
@@ -552,10 +552,10 @@ def _question(
     asked = split(reveal, "+"), groups(protect), split(use, ","), order
     if table.startswith(EXAMPLE):
         return Question(example(table.removeprefix(EXAMPLE)), *asked)
-    from choral.release.binned import bins_of
-    from choral.release.bins import read_bins
     from choral.release.fit import pose_table
-    from choral.release.table import AsRead, opened
+    from choral.tables.binned import bins_of
+    from choral.tables.bins import read_bins
+    from choral.tables.source import AsRead, opened
 
     missing, empty = gaps
     with opened(table, AsRead(empty=empty)) as source:
@@ -587,11 +587,11 @@ def _fit_table(engine: tuple[bool, str | None], table: str, **options: Any) -> t
     """The release, and what is to be remarked about the columns that it is about."""
     spark, master = engine
     if spark:
-        from choral.release.spark import fit as fit_on_spark
+        from choral.draw.spark import fit as fit_on_spark
 
         return fit_on_spark(table, master=master, **options), []
     from choral.release.fit import fit as fit_table
-    from choral.release.table import AsRead, opened
+    from choral.tables.source import AsRead, opened
 
     with opened(table, AsRead(empty=options["empty"])) as source:
         release = fit_table(source, **options)
@@ -619,7 +619,7 @@ def _fit_after(
     earlier = load_release(after, after_key)
     spark, master = engine
     if spark:
-        from choral.release.spark import fit as fit_on_spark
+        from choral.draw.spark import fit as fit_on_spark
 
         return fit_on_spark(table, earlier=earlier, master=master, **asked, **rules)
     return fit_after(earlier, table, **asked, **rules)

@@ -43,7 +43,7 @@ def _reason_against_recipe(release: Path) -> str | None:
     from choral.design.load import of_document, read_document
     from choral.errors import ReleaseFileError, VerificationError
     from choral.release.agreement import check_recipe
-    from choral.release.recipe import Recipe
+    from choral.tables.recipe import Recipe
 
     document = read_document(release)
     if "recipe" not in document:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from choral.release import findings
-from choral.release.audit import Audit
+from choral.auditing import findings
+from choral.auditing.audit import Audit
 from choral.show.report.markup import Html, bullets, element, fold, listing, paragraph
 from choral.show.report.subject import Subject
 

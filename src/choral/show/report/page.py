@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from choral.auditing.audit import Audit, audit
 from choral.describe.joint import Joint
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.files import check_output, keep_apart, write_whole
-from choral.release.audit import Audit, audit
 from choral.release.card import Card
 from choral.release.file import Release
 from choral.show.plots import as_svg, before_after_plot, channel_plot, ladder_plot, posterior_plot

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from choral.describe.display import Cell, Listing, Shown, at_most
-from choral.release.binned import binned_and_protected
 from choral.release.leakage import Leakage
 from choral.show.report.markup import Html, Part, bits, count, element, fold, joined, listing, paragraph, share
 from choral.show.report.subject import Subject
+from choral.tables.binned import binned_and_protected
 
 MOST_GROUPS = 15
 """Groups that are listed at once; the others are folded."""

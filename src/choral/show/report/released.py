@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from choral.describe.display import Cell, Listing
-from choral.release.binned import binned_and_protected, bins_of, inside_bins, protections
-from choral.release.recipe import Column, Recipe, labels
 from choral.show.report.markup import (
     Html,
     Part,
@@ -21,6 +19,8 @@ from choral.show.report.markup import (
     share,
 )
 from choral.show.report.subject import Subject
+from choral.tables.binned import binned_and_protected, bins_of, inside_bins, protections
+from choral.tables.recipe import Column, Recipe, labels
 
 MOST_NAMES = 8
 """Names in a sentence; then "and so many more"."""

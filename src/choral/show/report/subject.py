@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from choral.auditing.audit import Audit
 from choral.describe.compact import Exchangeable, Sensors
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.exact import certificate
 from choral.problem.compact import order_of
 from choral.problem.kernel import Variable
-from choral.release.audit import Audit
-from choral.release.binned import bins_of, spoken
 from choral.release.card import Card
 from choral.release.file import Release
-from choral.release.recipe import Recipe
 from choral.show.plots.posteriors import laws_of
+from choral.tables.binned import bins_of, spoken
+from choral.tables.recipe import Recipe
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from choral.draw.engine import disclose_table
+from choral.ledger.book import make_room, open_ledger
 from choral.release.card import card_of
-from choral.release.engine import disclose_table
 from choral.release.file import Release, load_release
-from choral.release.ledger import make_room, open_ledger
 from choral.show.studio import result
 from choral.show.studio.tables import Opened
 
@@ -38,8 +38,8 @@ def write_codes(folder: Path, opened: Opened, ledger: Path, ending: str, id: str
 
 def write_report(folder: Path) -> Path:
     """The report of a result, with its audit, as one page of HTML."""
+    from choral.auditing.audit import audit
     from choral.files import write_whole
-    from choral.release.audit import audit
     from choral.show.report import render
 
     release = _release(folder)

@@ -12,9 +12,9 @@ from choral.errors import ProblemError
 from choral.problem.bounds import best_group, bounds_of
 from choral.problem.form import form_of
 from choral.reductions.chain import reduced_problem
-from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.fit import MIN_COUNT, Posed, pose_table
-from choral.release.table import Source
+from choral.tables.binned import binned_and_protected, bins_of, inside_bins, spoken
+from choral.tables.source import Source
 
 MOST_AT_ONCE = 5000
 """States up to which rank and plan are said while choosing; beyond, solving says them."""

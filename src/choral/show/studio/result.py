@@ -19,11 +19,11 @@ from choral.describe.joint import Joint
 from choral.design.result import Disclosure
 from choral.files import write_whole
 from choral.problem.kernel import Variable
-from choral.release.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.release.card import card_of
 from choral.release.file import Release
 from choral.show.plots.posteriors import largest_move, laws_of
 from choral.show.progress import Moment
+from choral.tables.binned import binned_and_protected, bins_of, inside_bins, spoken
 
 RELEASE, VIEW, GAME = "release.choral", "view.json", "game.json"
 RECORDS = 300

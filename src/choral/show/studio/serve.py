@@ -34,7 +34,7 @@ def serve(
     given that page, since the arguments of programs, and so the token, are seen by everyone on the machine) and with
     the ledger. A `ledger` that is named and cannot be used is refused before that.
     """
-    from choral.release.ledger import open_ledger
+    from choral.ledger.book import open_ledger
     from choral.show.studio.app import create_app
     from choral.show.studio.workspace import Workspace, session_folder
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from choral.errors import ChoralError, LawError, ProblemError
-from choral.release.kinds import KINDS, NUMERIC, kind_of_type
-from choral.release.recipe import canonical_sql
-from choral.release.table import Source, open_table, reading
+from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
+from choral.tables.recipe import canonical_sql
+from choral.tables.source import Source, open_table, reading
 
 T = TypeVar("T")
 SHOWN = 4

@@ -20,11 +20,11 @@ from typing import Any, TextIO
 from choral.errors import ChoralError, ReleaseFileError
 from choral.release.file import load_release
 from choral.release.fit import fit, pose_table
-from choral.release.table import open_table
 from choral.show.progress import Moment, Recorder
 from choral.show.studio import curve, result
 from choral.show.studio.question import Question
 from choral.show.studio.tables import LONGEST_WORDS, named, shown
+from choral.tables.source import open_table
 
 GONE = 3
 """Exit status when the studio is gone."""

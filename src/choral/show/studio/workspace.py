@@ -23,11 +23,11 @@ from typing import Any
 
 from choral.errors import ChoralError, ColumnError, LawError
 from choral.files import state_folder
-from choral.release.ledger import NAME
-from choral.release.table import READERS
+from choral.ledger.book import NAME
 from choral.show.studio import result
 from choral.show.studio.samples import sample
 from choral.show.studio.tables import Opened, open_facts, shown
+from choral.tables.source import READERS
 
 PREFIX = "choral-studio-"
 LOCK = "lock"

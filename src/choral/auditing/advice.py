@@ -1,0 +1,190 @@
+"""The findings of an audit in words: which leaks are large, and what to do about each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from choral.auditing.out_of_sample import VALIDATION
+from choral.auditing.output_tests import FILE
+from choral.describe.display import at_most
+from choral.draw.arrange import ROW
+from choral.tables.binned import inside_bins, spoken
+
+if TYPE_CHECKING:
+    from choral.auditing.audit import Audit
+
+LARGE = 0.01
+"""Bits from which on a leak is named."""
+LARGE_ADVANTAGE = 0.1
+RARE_EVENT = 1e-3
+UNLIKELY = 0.01
+"""An adjusted p-value below which a test is said to fail."""
+MOST_NAMED = 2
+
+
+def summary_of(audit: Audit) -> str:
+    """One paragraph."""
+    parts = [
+        _guarantee(audit),
+        *_absence(audit),
+        *_inside(audit),
+        *_columns(audit),
+        *_together(audit),
+        *_knowing(audit),
+        *_composition(audit),
+        *_laws(audit),
+        *_new_records(audit),
+        *_output(audit),
+    ]
+    if len(parts) == 1:
+        parts.append(f"Nothing else that was looked at tells {LARGE} bits or more.")
+    return " ".join(parts)
+
+
+def _guarantee(audit: Audit) -> str:
+    groups = list(zip(audit.laws[0].groups, audit.budgets, strict=True))
+    open_ = [leak for leak, budget in groups if budget is None and not leak.zero]
+    if open_ or not audit.proved:
+        worst = max(open_ or [leak for law in audit.laws for leak in law.groups], key=lambda leak: leak.bits)
+        return (
+            f"The code is NOT independent of {'+'.join(worst.about)} under a law of the release, as it promises; it tells "
+            f"{_bits(worst.bits)}: do not release this."
+        )
+    said = []
+    if private := [spoken(leak.about, audit.bins) for leak, budget in groups if budget is None]:
+        names = ", ".join(private[:6]) + (", …" if len(private) > 6 else "")
+        said.append(f"The code is independent of each of {names}, exactly, under the release's own law.")
+    for leak, budget in groups:
+        if budget is not None:
+            said.append(
+                f"It tells {_bits(leak.bits)} about {spoken(leak.about, audit.bins)}, for which {budget} are allowed."
+            )
+    if limit := inside_bins([name for name in audit.bins if any(name in leak.about for leak, _ in groups)]):
+        said.append(limit)
+    return " ".join(said)
+
+
+def _absence(audit: Audit) -> list[str]:
+    told = [leak for leak in audit.absence if not leak.zero]
+    if not told:
+        return []
+    worst = max(told, key=lambda leak: leak.bits)
+    return [
+        f"But that some records of {audit.view} have no code, since a value is missing, is NOT independent of "
+        f"{'+'.join(worst.about)}; it tells {_bits(worst.bits)}: fit with --missing value, which gives every record a code."
+    ]
+
+
+def _inside(audit: Audit) -> list[str]:
+    told = sorted((leak for leak in audit.inside if not leak.zero), key=lambda leak: -leak.bits)
+    return [
+        f"Under {audit.view} it tells {_bits(leak.bits)} about the exact {'+'.join(leak.about)}, inside the bins: cut "
+        f"{'it' if len(leak.about) == 1 else 'them'} finer (--bins), or do not bin."
+        for leak in told[:MOST_NAMED]
+    ]
+
+
+def _columns(audit: Audit) -> list[str]:
+    told = [leak for leak in audit.columns if leak.about[0] not in audit.target and leak.bits >= LARGE]
+    return [
+        f"It tells {_bits(leak.bits)} about {leak.about[0]}, which is not protected: add it to protect if it matters."
+        for leak in told[:MOST_NAMED]
+    ]
+
+
+def _together(audit: Audit) -> list[str]:
+    alone = {leak.about[0] for leak in audit.laws[0].groups if len(leak.about) == 1}
+    said = []
+    for size in (2, 3):
+        large = [x.leakage for x in audit.together if len(x.leakage.about) == size and x.excess >= LARGE]
+        promised = [leak for leak in large if set(leak.about) <= alone]
+        for leak in dict.fromkeys([*promised[:1], *large[:1]]):
+            group = "+".join(leak.about)
+            order = f", or fit with order={size} (--order {size})" if leak in promised else ""
+            said.append(
+                f"About {group} together it tells {_bits(leak.bits)}, more than about any part of them: "
+                f"protect {group}{order}."
+            )
+    return said
+
+
+def _knowing(audit: Audit) -> list[str]:
+    said = []
+    for leak in [leak for leak in audit.knowing if leak.bits >= LARGE][:MOST_NAMED]:
+        about, [known] = "+".join(leak.about), leak.given
+        if known in audit.target:
+            remedy = f"keep {known} out of use, and do not publish codes where {known} is known"
+        else:
+            remedy = f"protect {about}+{known}"
+        said.append(f"Who knows {known} learns {_bits(leak.bits)} about {about}: {remedy}.")
+    return said
+
+
+def _composition(audit: Audit) -> list[str]:
+    if not audit.composition:
+        return []
+    worst = max(audit.composition, key=lambda leak: leak.bits)
+    certain = max((leak.certain or 0.0 for leak in audit.composition), default=0.0)
+    if worst.bits < LARGE and certain < RARE_EVENT:
+        return []
+    sure = f", and with probability {certain:.2g} gives a record's value away for sure" if certain >= RARE_EVENT else ""
+    rarest = worst.worst[0]
+    return [
+        f"To someone who knows the exact composition of the table, all codes together tell {_bits(worst.bits)} about a "
+        f"record's {'+'.join(worst.about)} ({worst.method}){sure}; most about values that {rarest.count} records share: "
+        "merge more rare states (--min-count), or release a larger table."
+    ]
+
+
+def _laws(audit: Audit) -> list[str]:
+    said = []
+    for law in audit.laws[1 + audit.further :]:
+        if not law.private:
+            worst = max(law.groups, key=lambda leak: leak.bits)
+            said.append(
+                f"Under the frequencies of {law.name} the same channel is not private; it tells {_bits(worst.bits)} about "
+                f"{'+'.join(worst.about)}: fit with --also to be private under both."
+            )
+    return said
+
+
+def _new_records(audit: Audit) -> list[str]:
+    if not audit.out_of_sample:
+        return []
+    best = min(audit.out_of_sample, key=lambda bound: bound.advantage)
+    said = (
+        f"For new records, with confidence {best.confidence:g} (from {best.source}), the code tells at most "
+        f"{at_most(best.bits, 2)} bits about any protected group; and, with the same confidence, the probability of "
+        f"any event of the code differs by at most {at_most(best.advantage, 2)} between two values of one"
+    )
+    if best.advantage < LARGE_ADVANTAGE:
+        return [said + "."]
+    validated = any(bound.source == VALIDATION for bound in audit.out_of_sample)
+    what = "a larger validation table" if validated else "a larger table, or one that the fit never saw (--validation),"
+    return [f"{said}: {what} lowers this."]
+
+
+def _output(audit: Audit) -> list[str]:
+    if audit.output is None:
+        return []
+    failed = [test for test in audit.output.tests if test.protected and test.adjusted < UNLIKELY]
+    if not failed:
+        return ["The codes that were given out pass every test of what is promised."]
+    ordered = [test.order for test in failed if test.order is not None]
+    remedies = (
+        [] if len(ordered) == len(failed) else ["They may be of another release or another table, or drawn twice."]
+    )
+    if FILE in ordered or ROW in ordered:
+        remedies.append("Their order tells protected values: disclose without --arrange and --with-rows.")
+    if any(order not in (FILE, ROW) for order in ordered):
+        remedies.append("Their identifiers were given in an order that tells protected values: give others, at random.")
+    what = [f"{'+'.join(test.about)} is {test.question}" if test.about else test.question for test in failed]
+    return [
+        "The codes that were given out FAIL, as by chance one honest output in a hundred does: they contradict that "
+        f"{'; that '.join(what[:3])}. {' '.join(remedies)} Do not publish them."
+    ]
+
+
+def _bits(bits: float) -> str:
+    shown = f"{bits:.3g}"
+    return f"{shown} bit{'' if shown == '1' else 's'}"

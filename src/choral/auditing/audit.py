@@ -1,0 +1,460 @@
+"""What a release tells beyond its guarantee, in numbers: exact under a law, bounded for new records, tested on output.
+
+The guarantee is about one protected group at a time, under the law. `audit` says how much the code tells about pairs, about
+columns that are not protected, to someone who knows another column, to someone who knows the composition of the table,
+under other laws and of other records, and what to do about each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+
+from choral.auditing.advice import UNLIKELY, summary_of
+from choral.auditing.composition import CompositionLeak, composition_leaks
+from choral.auditing.findings import listings
+from choral.auditing.out_of_sample import OutOfSample, uniform_bound, validated_bound
+from choral.auditing.output_tests import OutputTests, output_tests
+from choral.auditing.ranking import Estimates, within_reach
+from choral.auditing.serial import serial_tests
+from choral.auditing.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
+from choral.design.result import Disclosure
+from choral.errors import ProblemError
+from choral.problem.solution import floats_of
+from choral.release.file import Release
+from choral.release.leakage import Leakage, Published, known_part, with_unseen
+from choral.tables.binned import binned_and_protected, bins_of
+from choral.tables.recipe import Recipe
+
+MOST_LOOKED_AT = 1500
+MOST_VISITS = 10_000_000
+"""Pairs, and triples, and pairs of a group and a known column, that are computed; and times the cells of the law."""
+MOST_LISTED = 10
+UNCODED = "Records with a missing value get no code, which is itself an output about them."
+MOST_GROUPS = 60
+"""Protected groups for which the composition leak and bounds are computed."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """What the code tells about several columns together; `excess` is beyond the most telling part of them."""
+
+    leakage: Leakage
+    excess: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**self.leakage.to_json(), "excess": self.excess}
+
+
+@dataclass(frozen=True)
+class Looked:
+    """How many were computed, of how many there are."""
+
+    at: int
+    of: int
+
+
+@dataclass(frozen=True)
+class UnderLaw:
+    """What the code tells about each protected group under one law, `rows` rows of a table where it is one's frequencies."""
+
+    name: str
+    rows: int | None
+    groups: tuple[Leakage, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether every group is independent of the code under this law, decided in integers."""
+        return all(leak.zero for leak in self.groups)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        groups = [leak.to_json() for leak in self.groups]
+        return {"name": self.name, "rows": self.rows, "private": self.private, "groups": groups}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The findings. `laws[0]` is the release's own law, under which every group without a budget is private by proof; so is
+    it under the next `further` laws, which the release declares.
+
+    `columns` are those in no protected group, the target first; `together` pairs and triples, by what they tell beyond
+    their parts; `knowing` what the code tells about a protected group to someone who knows another column. These are under
+    the law named `view`. Both last have the largest leaks only; `looked` says how many were computed. `absence` is what it
+    tells about each protected group that a record of the table has no code, where `missing drop` leaves some out.
+
+    `bins` are the binned columns and how many bins each has: everywhere else such a column stands for its bin. `inside` is
+    what the code tells about the raw values of protected ones, under the table.
+    """
+
+    digest: str
+    target: tuple[str, ...]
+    codes: int
+    view: str
+    laws: tuple[UnderLaw, ...]
+    budgets: tuple[str | None, ...]
+    further: int
+    columns: tuple[Leakage, ...]
+    together: tuple[Together, ...]
+    knowing: tuple[Leakage, ...]
+    absence: tuple[Leakage, ...]
+    composition: tuple[CompositionLeak, ...]
+    out_of_sample: tuple[OutOfSample, ...]
+    output: OutputTests | None
+    bins: Mapping[str, int]
+    inside: tuple[Leakage, ...]
+    looked: Mapping[str, Looked]
+    notes: tuple[str, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether every protected group is independent of the code under the release's own law, decided in integers."""
+        return self.laws[0].private
+
+    @property
+    def proved(self) -> bool:
+        """Whether each group without a budget is independent of the code under each declared law.
+
+        Budgets are checked where a release is loaded, by the verifier.
+        """
+        declared = self.laws[: 1 + self.further]
+        return all(x.zero for law in declared for x, b in zip(law.groups, self.budgets, strict=True) if b is None)
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is promised holds, also of records that have no code: that they have none tells of no group."""
+        return self.proved and all(leak.zero for leak in self.absence)
+
+    @property
+    def passed(self) -> bool:
+        """Whether what is promised holds, and the codes that were given out, if any, pass the tests of it."""
+        tests = () if self.output is None else self.output.tests
+        return self.kept and not any(test.protected and test.adjusted < UNLIKELY for test in tests)
+
+    @property
+    def summary(self) -> str:
+        """One paragraph: which leaks are large, and what to do about each."""
+        return summary_of(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, nothing rounded."""
+        return {
+            "digest": self.digest,
+            "target": list(self.target),
+            "codes": self.codes,
+            "private": self.private,
+            "kept": self.kept,
+            "passed": self.passed,
+            "budgets": list(self.budgets),
+            "view": self.view,
+            "laws": [law.to_json() for law in self.laws],
+            "columns": [leak.to_json() for leak in self.columns],
+            "together": [leak.to_json() for leak in self.together],
+            "knowing": [leak.to_json() for leak in self.knowing],
+            "absence": [leak.to_json() for leak in self.absence],
+            "composition": [leak.to_json() for leak in self.composition],
+            "out_of_sample": [bound.to_json() for bound in self.out_of_sample],
+            "output": None if self.output is None else self.output.to_json(),
+            "bins": dict(self.bins),
+            "inside_bins": [leak.to_json() for leak in self.inside],
+            "looked": {name: {"at": looked.at, "of": looked.of} for name, looked in self.looked.items()},
+            "notes": list(self.notes),
+            "summary": self.summary,
+        }
+
+    def _repr_html_(self) -> str:
+        tables = "".join(listing.html() for listing in listings(self))
+        return f"<p>{escape(self.summary)}</p>{''.join(f'<p>{escape(note)}</p>' for note in self.notes)}{tables}"
+
+
+def audit(
+    release: Disclosure | Release,
+    table: Any = None,
+    disclosed: Any = None,
+    *,
+    also: Sequence[Any] = (),
+    validation: Any = None,
+    confidence: float = 0.95,
+    records: int | None = None,
+    seed: int | None = None,
+) -> Audit:
+    """Audit a release, or a disclosure on a law.
+
+    table       the table that is or was disclosed: all its columns of few values are audited, under its frequencies
+    disclosed   the codes that were given out for it: they are tested
+    also        other tables (or, for a disclosure, laws) under which the same channel is evaluated
+    validation  a table that the fit never saw, best several times as large, for much tighter bounds about new records
+    confidence  of the bounds about new records
+    records     for a disclosure without a table: how many rows the table had whose frequencies are the law
+    seed        of the simulations of tests; None draws a new one
+
+    >>> import choral as ch
+    >>> found = audit(ch.disclose(ch.examples.xor()), records=400)
+    >>> found.private, found.knowing[0].name, found.knowing[0].bits
+    (True, 'I(X1; Y | X2)', 1.0)
+    """
+    if isinstance(release, Release):
+        return _audit_release(release, table, disclosed, also, validation, confidence, seed)
+    if table is not None or disclosed is not None:
+        raise ProblemError("A disclosure without a recipe cannot read tables.", "Audit a release made with choral fit.")
+    own = Published.of(release)
+    laws = [Published.of(release, law, unseen=True) for law in also]
+    groups = _groups(release)
+    bounds = []
+    if records is not None:
+        used = {name: len(own.law.alphabets[own.law.position(name)]) for name in release.problem.columns}
+        bounds.append(uniform_bound(own, groups[:MOST_GROUPS], used, records, confidence))
+    if validation is not None:
+        known, share = known_part(release, validation)
+        fresh = Published.of(release, known)
+        bounds.append(validated_bound(own, fresh, groups[:MOST_GROUPS], int(share * validation.total), confidence))
+    return _findings(
+        release,
+        own,
+        "its own law",
+        [
+            ("its own law", records, own),
+            *_declared(release),
+            *((f"law {i}", None, law) for i, law in enumerate(laws, start=1)),
+        ],
+        own.law.names,
+        None if records is None else (own, records),
+        bounds,
+        None,
+        (),
+    )
+
+
+def _audit_release(
+    release: Release,
+    table: Any,
+    disclosed: Any,
+    also: Sequence[Any],
+    validation: Any,
+    confidence: float,
+    seed: int | None,
+) -> Audit:
+    disclosure, recipe = release.disclosure, release.recipe
+    if disclosed is not None and table is None:
+        raise ProblemError("Codes are given without their table.", "Give the table that was disclosed: --table.")
+    own = Published.of(disclosure)
+    groups = _groups(disclosure)
+    fitted = recipe.law.get("kind") == "frequencies"
+    laws: list[tuple[str, int | None, Published]] = [("its own law", recipe.table_rows if fitted else None, own)]
+    laws += _declared(disclosure)
+    notes: list[str] = []
+    view, seen = "its own law", own
+    composed = (own, recipe.table_rows) if fitted else None
+    absence: Published | None = None
+    inside: list[Leakage] = []
+    if table is None:
+        notes += _not_shown(recipe, own)
+        if recipe.missing == "drop":
+            notes.append(f"{UNCODED} Give the table (--table) to see how much that tells.")
+    else:
+        counted = tabulate(release, table)
+        view, seen, composed = _named(table, "the table"), counted.published, (counted.published, counted.rows)
+        laws.append((view, counted.rows, counted.published))
+        notes += _notes(view, counted)
+        absence = counted.absence
+        inside, too_many = raw_leakage(release, table)
+        notes += [
+            f"{view}: {name} has too many different values to say what the code tells about them inside the bins."
+            for name in too_many
+        ]
+    for i, other in enumerate(also, start=1):
+        counted = tabulate(release, other, further=False)
+        name = _named(other, f"table {i}")
+        laws.append((name, counted.rows, counted.published))
+        notes += _notes(name, counted)
+    bounds = []
+    chosen = groups[:MOST_GROUPS]
+    if fitted:
+        sizes = {name: len(recipe.column(name).values) for name in recipe.use}
+        bounds.append(uniform_bound(own, chosen, sizes, recipe.table_rows, confidence))
+    if validation is not None:
+        counted = tabulate(release, validation, further=False)
+        fresh = counted.published
+        if recipe.missing == "drop" and not counted.dropped:  # by the rule of the release, not by what the table holds
+            fresh = replace(fresh, channel=with_unseen(fresh.channel))
+        bounds.append(validated_bound(own, fresh, chosen, counted.rows, confidence))
+        notes += _notes(_named(validation, "the validation table"), counted)
+    output = None
+    if disclosed is not None:
+        given = codes_given(release, table, disclosed, _tested(groups))
+        promised = [group for g, group in enumerate(groups) if disclosure.problem.budget(g) is None]
+        channel = _with_row_of_unseen(release)
+        further = serial_tests(given.orders, len(channel), seed)
+        output = output_tests(given.by_group, given.by_state, channel, promised, seed, further)
+    columns = [name for name in seen.law.names if name not in (STATE, recipe.state_column)]
+    bins = bins_of(recipe)
+    return _findings(release, seen, view, laws, columns, composed, bounds, output, notes, bins, inside, absence)
+
+
+def _findings(
+    release: Release | Disclosure,
+    seen: Published,
+    view: str,
+    laws: Sequence[tuple[str, int | None, Published]],
+    columns: Sequence[str],
+    composed: tuple[Published, int] | None,
+    bounds: Sequence[OutOfSample],
+    output: OutputTests | None,
+    notes: Sequence[str],
+    bins: Mapping[str, int] | None = None,
+    inside: Sequence[Leakage] = (),
+    absence: Published | None = None,
+) -> Audit:
+    disclosure = release.disclosure if isinstance(release, Release) else release
+    groups = _groups(disclosure)
+    protected = {name for group in groups for name in group}
+    target = tuple(name for name in disclosure.problem.target.columns if name not in protected)
+    singles: dict[tuple[str, ...], Leakage] = {(name,): seen.leakage([name]) for name in columns}
+    others = [leak for about, leak in singles.items() if about[0] not in protected]
+    beside = sorted((name for name in columns if name not in target), key=lambda name: name not in protected)
+    estimates = Estimates(seen)
+    pairs, pairs_looked = _together(estimates, beside, 2, singles)
+    triples, triples_looked = _together(estimates, beside, 3, singles)
+    asked = [(group, name) for group in groups for name in columns if name not in group]
+    knowing, knowing_looked = _knowing(estimates, asked)
+    return Audit(
+        digest=release.digest,
+        target=disclosure.problem.target.columns,
+        codes=seen.channel.codes,
+        view=view,
+        budgets=tuple(None if b is None else str(b) for b in map(disclosure.problem.budget, range(len(groups)))),
+        further=len(disclosure.problem.further),
+        laws=tuple(UnderLaw(name, rows, tuple(p.leakage(group) for group in groups)) for name, rows, p in laws),
+        columns=tuple(sorted(others, key=lambda leak: (leak.about[0] not in target, -leak.bits))),
+        together=(*pairs, *triples),
+        knowing=tuple(knowing),
+        absence=() if absence is None else tuple(absence.leakage(group) for group in groups),
+        composition=() if composed is None else composition_leaks(composed[0], groups[:MOST_GROUPS], composed[1]),
+        out_of_sample=tuple(bounds),
+        output=output,
+        bins=bins or {},
+        inside=tuple(inside),
+        looked={"pairs": pairs_looked, "triples": triples_looked, "knowing": knowing_looked},
+        notes=tuple(notes),
+    )
+
+
+def _together(
+    estimates: Estimates, columns: Sequence[str], size: int, exact: dict[tuple[str, ...], Leakage]
+) -> tuple[list[Together], Looked]:
+    """The `size` columns about which the code tells most beyond their parts, of as many as may be looked at.
+
+    `exact` has each column alone; leaks that are computed are added to it. A part is a column, or a pair that was looked at.
+    """
+    seen = estimates.published
+    looked = {k: list(islice(combinations(columns, k), _most(seen))) for k in range(2, size + 1)}
+    smaller = {part for k in range(2, size) for part in looked[k]}
+
+    def parts(chosen: tuple[str, ...]) -> list[tuple[str, ...]]:
+        pairs = [part for k in range(2, size) for part in combinations(chosen, k) if part in smaller]
+        return [*((name,) for name in chosen), *pairs]
+
+    def leak(about: tuple[str, ...]) -> Leakage:
+        if about not in exact:
+            exact[about] = seen.leakage(about)
+        return exact[about]
+
+    excess = [estimates.bits(one) - max(estimates.bits(part) for part in parts(one)) for one in looked[size]]
+    found = []
+    for chosen in (looked[size][i] for i in within_reach(excess, MOST_LISTED)):
+        most = max(leak(part).bits for part in parts(chosen))
+        found.append(Together(leak(chosen), max(0.0, leak(chosen).bits - most)))
+    largest = sorted((one for one in found if not one.leakage.zero), key=lambda x: (-x.excess, -x.leakage.bits))
+    return largest[:MOST_LISTED], Looked(len(looked[size]), math.comb(len(columns), size))
+
+
+def _knowing(estimates: Estimates, asked: Sequence[tuple[tuple[str, ...], str]]) -> tuple[list[Leakage], Looked]:
+    """The protected groups about which the code tells most to someone who knows another column."""
+    seen = estimates.published
+    looked = asked[: _most(seen)]
+    gains = [estimates.bits([*group, name]) - estimates.bits([name]) for group, name in looked]
+    found = [seen.leakage(group, [name]) for group, name in (looked[i] for i in within_reach(gains, 2 * MOST_LISTED))]
+    largest = sorted((leak for leak in found if not leak.zero), key=lambda leak: -leak.bits)
+    return largest[: 2 * MOST_LISTED], Looked(len(looked), len(asked))
+
+
+def _most(seen: Published) -> int:
+    return max(20, min(MOST_LOOKED_AT, MOST_VISITS // len(seen.law)))
+
+
+def _declared(disclosure: Disclosure) -> list[tuple[str, int | None, Published]]:
+    """The further laws under which the release says that it is private."""
+    return [
+        (f"its further law {i}", None, Published.of(disclosure, law.joint))
+        for i, law in enumerate(disclosure.problem.further, start=1)
+    ]
+
+
+def _groups(disclosure: Disclosure) -> list[tuple[str, ...]]:
+    return [group.columns for group in disclosure.problem.groups]
+
+
+def _tested(groups: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The protected groups, their columns and pairs of these: as many as are tested on output."""
+    columns = list(dict.fromkeys(name for group in groups for name in group))
+    every = [*groups, *((name,) for name in columns), *combinations(columns, 2)]
+    return list({frozenset(group): group for group in reversed(every)}.values())[::-1][:MOST_GROUPS]
+
+
+def _with_row_of_unseen(release: Release) -> Any:
+    """p(y | s) as floats with a last state for unseen records, which has a code of its own or none."""
+    channel = floats_of(release.disclosure.exact_channel)
+    codes, states = channel.shape
+    extra = release.recipe.unseen == "code"
+    full = np.zeros((codes + extra, states + 1))
+    full[:codes, :states] = channel
+    if extra:
+        full[codes, states] = 1
+    return full
+
+
+def _not_shown(recipe: Recipe, own: Published) -> list[str]:
+    """What an audit without a table cannot see."""
+    notes = []
+    if absent := [name for name in recipe.use if name not in own.law.names]:
+        notes.append(
+            f"Not shown: {', '.join(absent)}. The code looks at {'it' if len(absent) == 1 else 'them'}, nothing protects "
+            f"{'it' if len(absent) == 1 else 'them'}, and the law in the release has merged states in "
+            f"{'its' if len(absent) == 1 else 'their'} place: audit with the table (--table)."
+        )
+    if binned := binned_and_protected(recipe):
+        notes.append(
+            f"Inside the bins of {', '.join(binned)}: what the code tells about the exact values is not in the release: "
+            "audit with the table (--table)."
+        )
+    return notes
+
+
+def _notes(name: str, counted: Tabulated) -> list[str]:
+    notes = []
+    if counted.dropped:
+        notes.append(
+            f"{name}: {counted.dropped} rows lack a value and get no code, which is itself an output about them; it is "
+            "counted as one code more."
+        )
+    if counted.refused:
+        notes.append(
+            f"{name}: {counted.refused} rows have no state and are refused, which is itself an output about them."
+        )
+    if counted.left_out:
+        notes.append(
+            f"{name}: not audited, since they have too many values or make too many combinations: "
+            f"{', '.join(counted.left_out)}."
+        )
+    return notes
+
+
+def _named(source: Any, otherwise: str) -> str:
+    return str(source) if isinstance(source, str) or hasattr(source, "__fspath__") else otherwise

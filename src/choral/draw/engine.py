@@ -1,0 +1,367 @@
+"""Disclose a table: DuckDB reads it in batches, numpy draws, DuckDB sorts, pyarrow writes; memory does not grow with it.
+
+**Order of events.** Codes go to a hidden folder beside the output while the ledger's transaction is open. At the end the
+ledger compares all records; if it refuses, both are undone. Otherwise the codes are arranged (`arrange`) into a hidden
+file, which is flushed to the disk; then the ledger commits, then the file gets its name. Killed before the commit,
+nothing was told and nothing is recorded; killed after it, the same command gives the same codes, which the ledger admits.
+The hidden file has a fixed name and is locked, and the folder is named after it, so a later run replaces what a killed
+one left behind.
+
+**What is written** depends on identifiers, codes and arrangement alone: row groups have one size, whatever rows were left
+out, and an identifier that the table keeps as a number in a list of texts is written as text, without the list.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from choral.draw.arrange import ROW, Arrangement, Places, Sorter, check_arrangement
+from choral.draw.drawing import Drawing
+from choral.draw.sampler import UNSEEN, States
+from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
+from choral.files import check_output, keep_apart
+from choral.ledger import identity
+from choral.ledger.book import Use, open_ledger
+from choral.ledger.entry import Conflict, Entry
+from choral.ledger.refusal import Place, refusal
+from choral.ledger.spelling import normal_blocks
+from choral.release.file import Release
+from choral.tables.recipe import Recipe
+from choral.tables.source import Source, in_words, open_table, reading
+from choral.tables.sql import identifier
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with the rows that are done and the rows that there are."""
+
+ROWS_AT_ONCE = 1 << 18
+CODE = "code"
+STATE = "choral state"
+ENDINGS = (".parquet", ".csv")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a disclosure did: rows read, codes written, rows left out by `missing drop`, rows with the extra code.
+
+    `arrange` is the order in which codes were written, and `with_rows` whether with row numbers (`choral.draw.arrange`).
+    `new_ledger` says that nothing was in the ledger before, and `remarks` what else should be known of it, in sentences.
+    """
+
+    rows: int
+    disclosed: int
+    dropped: int
+    unseen: int
+    release: str
+    id: str | None
+    arrange: Arrangement
+    with_rows: bool
+    output: Path
+    ledger: Path
+    new_ledger: bool = False
+    remarks: tuple[str, ...] = ()
+
+
+def disclose_table(
+    release: Release,
+    table: Any,
+    output: str | os.PathLike[str],
+    ledger: str | os.PathLike[str],
+    id: str | None = None,
+    *,
+    arrange: str = "keyed",
+    with_rows: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Told:
+    """Write one code per row of a table, with its identifier if there is one, in an order that tells nothing.
+
+    `arrange` is "keyed", or "id", or "table" for the order of the table; `with_rows` writes row numbers too (from 1). What
+    the last two tell is in `choral.draw.arrange`; codes and ledger are the same whatever is chosen.
+    `ledger` is the path of the ledger; `ledger.beside` gives the usual one.
+    """
+    target, arranged = Path(output), check_arrangement(arrange, id)
+    if target.suffix.lower() not in ENDINGS:
+        raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
+    book = Path(ledger)
+    keep_apart({"the codes": target}, {"the ledger": book, "the table": table})
+    check_output(target, force)
+    source = open_table(table, release.recipe.as_read, lambda name: name == id)
+    with closing(source.connection):
+        release.recipe.check(source.columns, source.name)
+        return _Run(release, source, id, arranged, with_rows, target, force, book, progress).run()
+
+
+class _Run:
+    """One disclosure on its way."""
+
+    def __init__(
+        self,
+        release: Release,
+        source: Source,
+        id: str | None,
+        arrange: Arrangement,
+        with_rows: bool,
+        target: Path,
+        force: bool,
+        book: Path,
+        progress: Progress | None,
+    ) -> None:
+        self.release, self.source, self.id, self.arrange, self.with_rows = release, source, id, arrange, with_rows
+        self.target, self.force, self.book, self.progress = target, force, book, progress
+        self.kind = None if id is None else kind_of_id(source, id)
+        self.before = source.fingerprint()
+        self.rows = source.rows()
+        self.digest = source.digest()
+        self.drawing = Drawing.of(release, self.digest if id is None else None)
+        self.done = self.dropped = self.unseen = 0
+        self.drawn_from = [hashlib.sha256() for _ in self.drawing.words]
+        self.first_unseen: int | None = None
+
+    def run(self) -> Told:
+        after = self.release.recipe.after
+        earlier = None if after is None else after.digest
+        use = Use(
+            self.release.digest, self.digest, self.rows, earlier, self.id, self.kind, key_check=self.release.key_check
+        )
+        names = [*([] if self.id is None else [self.id]), *([ROW] if self.with_rows else []), CODE]
+        with open_ledger(self.book) as ledger, hidden_file(self.target) as (hidden, handle):
+            folder = hidden.with_name(f"{hidden.name}.sorting")
+            sorter = Sorter(folder, self.arrange, names, self.rows)
+            with ledger.disclosing(use) as entry, full_disk_in_words(self.target), sorter as drawn:
+                self._stream(drawn, entry)
+                self._check_unseen()
+                if self.done != self.rows or self.source.fingerprint() != self.before:
+                    raise LawError(f"{self.source.name} changed while it was read.", "Run again when it is at rest.")
+                if self.id is None:
+                    entry.settle_rows(*(rows.digest() for rows in self.drawn_from))
+                conflict = entry.settle()
+                if conflict is not None:
+                    raise self._refusal(conflict, entry)
+                self._write(hidden, drawn)
+                os.fsync(handle)
+            _put_in_place(hidden, self.target, self.force)
+        return Told(
+            self.done,
+            self.done - self.dropped,
+            self.dropped,
+            self.unseen,
+            self.release.digest,
+            self.id,
+            self.arrange,
+            self.with_rows,
+            self.target,
+            self.book,
+            ledger.new,
+            ledger.remarks,
+        )
+
+    def _stream(self, drawn: Sorter, entry: Entry) -> None:
+        carried = [] if self.id is None else [self.id]
+        query = self.release.recipe.select(self.source.sql, self.source.columns, carried, STATE)
+        with reading(self.source):
+            batches = self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
+        for batch in _batches(batches, self.source):
+            told = self._told(batch, entry)
+            if self.first_unseen is None or self.release.recipe.unseen == "code":
+                drawn.add(*told)
+            if self.progress is not None:
+                self.progress(self.done, self.rows)
+
+    def _write(self, hidden: Path, drawn: Sorter) -> None:
+        """The hidden file, from what was drawn."""
+        with closing(_writer(hidden, self.target.suffix.lower(), drawn.schema)) as writer:
+            for batch in drawn.batches():
+                writer.write_batch(batch)
+
+    def _told(self, batch: pa.RecordBatch, entry: Entry) -> tuple[list[pa.Array], Places]:
+        """What is written for one batch, and the places of its records in the keyed arrangement."""
+        import pyarrow as pa
+
+        state = batch.column(batch.num_columns - 1)
+        kept = np.flatnonzero(state.is_valid().to_numpy(zero_copy_only=False)) if state.null_count else None
+        start, self.done = self.done, self.done + len(state)
+        if kept is not None:
+            self.dropped += len(state) - len(kept)
+            state = state.drop_null()
+        states = state.to_numpy()
+        self._note_unseen(states, kept, start)
+        shown = [] if self.id is None else [_plain(batch.column(0))]
+        if self.with_rows:
+            shown.append(pa.array(np.arange(start + 1, self.done + 1, dtype=np.int64)))
+        if self.id is None:
+            blocks = identity.positions(start, self.done - start)
+        else:
+            blocks = identity.blocks(batch.column(0), self.id, start)
+        normal = blocks if self.id is None else normal_blocks(batch.column(0), blocks)
+        if kept is not None:
+            blocks, normal, shown = blocks[kept], normal[kept], [column.take(pa.array(kept)) for column in shown]
+        words = [words[states] for words in self.drawing.words]
+        if self.id is None:
+            for rows, mine in zip(self.drawn_from, words, strict=True):
+                rows.update(blocks.tobytes())
+                rows.update(mine.tobytes())
+        entry.add(blocks, *words, normal=normal)
+        return [*shown, pa.array(self.drawing.codes(states, blocks))], self.drawing.places(blocks)
+
+    def _note_unseen(self, states: States, kept: npt.NDArray[np.intp] | None, start: int) -> None:
+        unseen = np.flatnonzero(states == UNSEEN)
+        self.unseen += len(unseen)
+        if len(unseen) and self.first_unseen is None:
+            self.first_unseen = start + int(unseen[0] if kept is None else kept[unseen[0]])
+
+    def _check_unseen(self) -> None:
+        if self.first_unseen is not None and self.release.recipe.unseen == "refuse":
+            what = _what_is_unseen(self.release.recipe, self.source, self.first_unseen)
+            raise ColumnError(
+                f"{self.unseen} of {self.rows} rows of {self.source.name} have values that were not seen when the release "
+                f"was fitted; the first is row {self.first_unseen + 1}, {what}. Nothing was written.",
+                "Leave these rows out, or fit with --unseen code, which gives them a code of their own.",
+            )
+
+    def _refusal(self, conflict: Conflict, entry: Entry) -> LedgerError:
+        """Why identifiers are refused, with the rows of one of them."""
+        return refusal(conflict, str(self.id), self.source.name, self.book, self._places(conflict.tag, entry))
+
+    def _places(self, tag: int, entry: Entry) -> list[Place]:
+        """The rows whose identifier has this tag, and how they spell it."""
+        found: list[Place] = []
+        start = 0
+        query = f"SELECT {identifier(str(self.id))} FROM {self.source.sql}"
+        for batch in _batches(self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE), self.source):
+            blocks = identity.blocks(batch.column(0), str(self.id), start)
+            spelt = (blocks, normal_blocks(batch.column(0), blocks))
+            here = np.flatnonzero(np.any([entry.tags_of(some) == np.uint64(tag) for some in spelt], axis=0))
+            found += [Place(str(batch.column(0)[i].as_py()), int(start + i + 1)) for i in here]
+            start += batch.num_rows
+        return found
+
+
+def kind_of_id(source: Source, id: str) -> identity.Kind:
+    """How a column writes identifiers; raises where it identifies nobody."""
+    source.require([id], "id")
+    if id.casefold() in (CODE, ROW):
+        raise ColumnError(
+            f"The identifier is named '{id}', like the column of {'codes' if id.casefold() == CODE else 'row numbers'} "
+            "in what is written.",
+            "Rename it.",
+        )
+    return identity.kind_of_column(source, id)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Values that stand in a list, as themselves: the list has values of other rows, in an order of its own."""
+    import pyarrow as pa
+
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _batches(reader: pa.RecordBatchReader, source: Source) -> Iterator[pa.RecordBatch]:
+    """The batches of a query; an error in the middle of a table is told like one at its beginning."""
+    import pyarrow as pa
+
+    while True:
+        try:
+            with reading(source):
+                batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError) as error:
+            raise in_words(source, str(error)) from None
+        yield batch
+
+
+def _what_is_unseen(recipe: Recipe, source: Source, row: int) -> str:
+    """The column, or that it is the combination, that was not seen in a row."""
+    query = f"{recipe.values_select(source.sql, source.columns, recipe.use)} LIMIT 1 OFFSET {row}"
+    with reading(source):
+        [codes] = source.connection.execute(query).fetchall()
+    columns = [f"'{name}'" for name, code in zip(recipe.use, codes, strict=True) if code is None]
+    return (
+        f"column {' and '.join(columns)}"
+        if columns
+        else f"where only the combination of {', '.join(recipe.use)} is new"
+    )
+
+
+def _writer(path: Path, ending: str, schema: pa.Schema) -> Any:
+    if ending == ".csv":
+        from pyarrow import csv
+
+        return csv.CSVWriter(str(path), schema)
+    from pyarrow import parquet
+
+    return parquet.ParquetWriter(str(path), schema, use_dictionary=[CODE], compression="snappy")
+
+
+@contextmanager
+def hidden_file(target: Path) -> Iterator[tuple[Path, int]]:
+    """A hidden file beside the target, locked against other processes; it is gone afterwards, unless it got its name."""
+    path = target.with_name(f".{target.name}.partial")
+    handle = _locked(path, target)
+    try:
+        yield path, handle
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked(path: Path, target: Path) -> int:
+    """The file at this path, locked: not one that another process moved away meanwhile, nor a second name of the target."""
+    while True:
+        with full_disk_in_words(target):
+            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise FileInTheWayError(f"Another process is writing {target}.", "Wait until it has ended.") from None
+        mine = os.fstat(handle)
+        if path.exists() and path.stat().st_ino == mine.st_ino:
+            if mine.st_nlink == 1:
+                return handle
+            path.unlink()
+        os.close(handle)
+
+
+@contextmanager
+def full_disk_in_words(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, ReleaseFileError | FileInTheWayError):
+            raise
+        full = error.errno == errno.ENOSPC or "No space left" in str(error)
+        what = "the disk is full" if full else str(error)
+        raise ReleaseFileError(f"{target} cannot be written: {what}.", "Check the folder and free space.") from None
+
+
+def _put_in_place(hidden: Path, target: Path, force: bool) -> None:
+    """Give the finished file its name, at once; without `force`, only if nobody took the name meanwhile."""
+    with full_disk_in_words(target):
+        if force:
+            os.replace(hidden, target)
+        else:
+            try:
+                os.link(hidden, target)
+            except FileExistsError:
+                check_output(target, force)
+                raise
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

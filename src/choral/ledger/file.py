@@ -1,0 +1,398 @@
+"""The file of a ledger: made whole, sealed at every entry, verified whenever it is opened, upgraded where it is old.
+
+**The seal.** Every change of the ledger ends, in the same transaction, with a keyed hash (HMAC, SHA-256) of all that
+it holds: each row of each table, the ledger's key, and all seals before. It is recomputed when the ledger is opened, and
+again before an entry if another process has written meanwhile. So a ledger that lost rows, or in which a bit was flipped,
+be it of its key, is refused as damaged, and never taken for one that knows less. The key is in the file: the seal notices
+accidents and edits by hand, not somebody who has the file and sets out to forge it.
+
+**Old copies.** A backup that is put back has a true seal and knows less. So the number and the hash of the last seal are
+noted outside, in the user's state folder (`$XDG_STATE_HOME`, else `~/.local/state`, and there `choral/ledgers`), in a file
+named by a hash of the ledger's key. A ledger that has fewer entries than was noted, or other ones, is an old copy, or a copy
+that went its own way, and is refused. What this cannot notice: a copy that is used by another user or on another machine,
+a copy that is put back together with the state folder, and that a ledger was deleted (a new one says that it is new).
+
+**New ledgers** are made under another name and get their own when they are whole, so an empty file is never a ledger in
+the making. Until something is recorded a ledger says that it is new, and one that was upgraded what cannot be known of it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from choral.errors import LedgerError
+from choral.files import state_folder, write_whole
+from choral.ledger.identity import KEY_BYTES, subkey
+
+VERSION = 3
+UNSEALED = 2
+"""The version before seals, which is upgraded."""
+PATIENCE = 10.0
+"""Seconds to wait for another process."""
+PAGE = 16384
+"""Bytes: records are kept in large pieces."""
+TAG_BYTES = 16
+NEW, UPGRADED, ENTRY = "new", "upgraded", "entry"
+RESTORE = (
+    "Put back the newest backup of it. Another ledger would let the same people be told about for a second time: move this "
+    "file away and start one only if nothing that it recorded was ever given out."
+)
+
+SCHEMA = """
+CREATE TABLE about (version INTEGER NOT NULL, key BLOB NOT NULL, id_column TEXT, id_kind TEXT);
+CREATE TABLE release (number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, after TEXT, key_check TEXT NOT NULL);
+CREATE TABLE disclosed (release INTEGER NOT NULL REFERENCES release, digest TEXT NOT NULL, rows INTEGER NOT NULL,
+                        UNIQUE (release, digest));
+CREATE TABLE told (release INTEGER NOT NULL REFERENCES release, digest TEXT NOT NULL, rows BLOB NOT NULL,
+                   UNIQUE (release, digest));
+CREATE TABLE card (release INTEGER NOT NULL REFERENCES release, digest TEXT NOT NULL, rows INTEGER NOT NULL,
+                   UNIQUE (release, digest));
+CREATE TABLE record (number INTEGER PRIMARY KEY, part INTEGER NOT NULL, release INTEGER NOT NULL REFERENCES release,
+                     tags BLOB NOT NULL);
+CREATE INDEX record_part ON record (part);
+"""
+CARDS = """
+CREATE TABLE people (number INTEGER PRIMARY KEY, digest TEXT NOT NULL, records INTEGER NOT NULL, whole INTEGER,
+                     id_column TEXT, id_kind TEXT, rows BLOB, declared INTEGER NOT NULL);
+CREATE TABLE member (number INTEGER PRIMARY KEY, people INTEGER NOT NULL REFERENCES people, tags BLOB NOT NULL);
+CREATE TABLE looked (people INTEGER NOT NULL REFERENCES people, name TEXT NOT NULL, content BLOB, cut BLOB,
+                     UNIQUE (people, name));
+"""
+SEALS = (
+    "CREATE TABLE seal (number INTEGER PRIMARY KEY, note TEXT NOT NULL, records INTEGER NOT NULL, mac BLOB NOT NULL)"
+)
+SEALED = ("about", "release", "disclosed", "told", "card", "record", "people", "member", "looked")
+"""All tables but the seals themselves."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """The last seal: its number, what it was made for, how many records there were, and the hash of everything."""
+
+    number: int
+    note: str
+    records: int
+    mac: bytes
+
+
+class LedgerFile:
+    """An open ledger whose seal was verified. Use `open_file`."""
+
+    def __init__(self, sql: sqlite3.Connection, path: Path) -> None:
+        """Take a connection inside a transaction in which the file was verified."""
+        self.sql, self.path = sql, path
+        self.key: bytes = sql.execute("SELECT key FROM about").fetchone()[0]
+        self._seal = _last_seal(sql)
+        self._version = self._data_version()
+        self._noted = False
+
+    @property
+    def new(self) -> bool:
+        """Whether nothing was recorded so far in a ledger that was made new."""
+        return self._seal.number == 0 and self._seal.note == NEW
+
+    @property
+    def upgraded(self) -> bool:
+        """Whether the ledger began before there were seals."""
+        (note,) = self.sql.execute("SELECT note FROM seal WHERE number = 0").fetchone()
+        return bool(note == UPGRADED)
+
+    def remarks(self) -> list[str]:
+        """What whoever uses this ledger should know of it, in sentences."""
+        found = []
+        if self.new:
+            found.append(
+                f"A NEW ledger was started at {self.path}. If anything about these people was given out before, it is in "
+                "another ledger: give nothing out, and name that one (--ledger)."
+            )
+            found += [f"Another ledger was at {self.path} before, with {n} entries." for n in _marks_at(self.path)]
+        if self._seal.number == 0 and self._seal.note == UPGRADED:
+            (rows,) = self.sql.execute("SELECT coalesce(max(rows), 0) FROM disclosed").fetchone()
+            found.append(
+                f"The ledger {self.path} was brought to the present form, in which damage is noticed. Whether it lost "
+                f"anything before cannot be known: it has {self._seal.records} records, and the largest table that was "
+                f"disclosed had {rows} rows."
+            )
+        if not self._noted:
+            found.append(
+                f"An old copy in the place of {self.path} would not be noticed: no state folder can be written."
+            )
+        return found
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is written inside is recorded and sealed when the block ends, or undone if it raises."""
+        with in_plain_words(self.path):
+            self.sql.execute("BEGIN IMMEDIATE")
+            before = self.sql.total_changes
+            try:
+                if self._data_version() != self._version:
+                    _verify(self.sql, self.path)
+                    self._seal = _last_seal(self.sql)
+                yield
+                seal = self._seal
+                if self.sql.total_changes != before:
+                    seal = _sealed(self.sql, seal.number + 1, ENTRY)
+                self.sql.execute("COMMIT")
+            except BaseException:
+                if self.sql.in_transaction:
+                    self.sql.execute("ROLLBACK")
+                raise
+        self._seal, self._version = seal, self._data_version()
+        self.note()
+
+    def note(self) -> None:
+        """Note the last seal outside, so that an old copy is recognised."""
+        self._noted = _note(self.key, self._seal, self.path)
+
+    def _data_version(self) -> int:
+        """A number that changes when another connection writes."""
+        return int(self.sql.execute("PRAGMA data_version").fetchone()[0])
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[LedgerFile]:
+    """The ledger in this file, verified; made for its owner's eyes if there is no file."""
+    with in_plain_words(path):
+        try:
+            if not path.exists():
+                _make(path)
+            size = path.stat().st_size
+        except OSError as error:
+            raise LedgerError(
+                f"The ledger {path} cannot be opened: {error}.", "Check the path and permissions."
+            ) from None
+        if size == 0:
+            raise LedgerError(f"{path} is empty: a ledger that lost its content, or none at all.", RESTORE)
+        with closing(_connected(path)) as sql:
+            if _version(sql) == UNSEALED:
+                _upgrade(sql, path)
+            sql.execute("BEGIN")
+            version = _version(sql)
+            if version != VERSION:
+                if version > VERSION:
+                    raise LedgerError(f"{path} is of version {version}, newer than {VERSION}.", "Upgrade choral.")
+                raise LedgerError(f"{path} is no ledger.", RESTORE)
+            _verify(sql, path)
+            file = LedgerFile(sql, path)
+            sql.execute("COMMIT")
+            file.note()
+            yield file
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    place = f"file:{quote(str(path.absolute()))}?mode=rw"
+    return sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None)
+
+
+def _version(sql: sqlite3.Connection) -> int:
+    return int(sql.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _make(path: Path) -> None:
+    """A new ledger, which gets its name when it is whole; one that appeared meanwhile is left alone.
+
+    The hidden file has a fixed name and is locked, so that a later run takes away what a killed one left behind.
+    """
+    hidden = path.with_name(f".{path.name}.new")
+    handle = _held(hidden)
+    try:
+        os.ftruncate(handle, 0)
+        with os.fdopen(os.dup(handle), "wb") as file:
+            file.write(_new())
+        os.fsync(handle)
+        with suppress(FileExistsError):
+            os.link(hidden, path)
+    finally:
+        os.unlink(hidden)
+        os.close(handle)
+
+
+def _held(hidden: Path) -> int:
+    """A handle on this file, locked; whoever had the lock before has taken the file away, so it is made again."""
+    while True:
+        handle = os.open(hidden, os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.stat(hidden).st_ino == os.fstat(handle).st_ino:
+                return handle
+        os.close(handle)
+
+
+def _new() -> bytes:
+    """What is in the file of a ledger that nothing was recorded in."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as sql:
+        sql.execute(f"PRAGMA page_size = {PAGE}")
+        sql.execute("BEGIN IMMEDIATE")
+        for statement in (SCHEMA + CARDS).strip().split(";\n"):
+            sql.execute(statement)
+        sql.execute(SEALS)
+        sql.execute("INSERT INTO about VALUES (?, ?, NULL, NULL)", (VERSION, secrets.token_bytes(KEY_BYTES)))
+        sql.execute(f"PRAGMA user_version = {VERSION}")
+        _sealed(sql, 0, NEW)
+        sql.execute("COMMIT")
+        return sql.serialize()
+
+
+def _upgrade(sql: sqlite3.Connection, path: Path) -> None:
+    """Bring a ledger of the version before seals to the present one; what it holds is taken as it is."""
+    sql.execute("BEGIN IMMEDIATE")
+    if _version(sql) != UNSEALED:  # another process was quicker
+        sql.execute("ROLLBACK")
+        return
+    damaged = LedgerError(f"The ledger {path} is damaged.", RESTORE)
+    if sql.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
+        raise damaged
+    keys = sql.execute("SELECT key FROM about").fetchall()
+    if len(keys) != 1 or not isinstance(keys[0][0], bytes) or len(keys[0][0]) != KEY_BYTES:
+        raise damaged
+    for statement in CARDS.strip().split(";\n"):
+        sql.execute(statement)
+    sql.execute("INSERT INTO people (digest, records, declared) SELECT DISTINCT digest, rows, 0 FROM card")
+    sql.execute(SEALS)
+    sql.execute("UPDATE about SET version = ?", (VERSION,))
+    sql.execute(f"PRAGMA user_version = {VERSION}")
+    _sealed(sql, 0, UPGRADED)
+    sql.execute("COMMIT")
+
+
+def _sealed(sql: sqlite3.Connection, number: int, note: str) -> Seal:
+    """Seal what the ledger holds now."""
+    records, mac = _mac(sql, Seal(number, note, 0, b""))
+    sql.execute("INSERT INTO seal VALUES (?, ?, ?, ?)", (number, note, records, mac))
+    return Seal(number, note, records, mac)
+
+
+def _mac(sql: sqlite3.Connection, seal: Seal) -> tuple[int, bytes]:
+    """How many records the ledger holds, and the keyed hash of all of it and of the seals before this one."""
+    [(key,)] = sql.execute("SELECT key FROM about").fetchall()
+    mac = hmac.new(subkey(key, "ledger seal"), repr((VERSION, seal.number, seal.note)).encode(), hashlib.sha256)
+    size = 0
+    for table in SEALED:
+        mac.update(repr(table).encode())
+        for row in sql.execute(f"SELECT * FROM {table} ORDER BY rowid"):
+            _fold(mac, row)
+            size += len(row[-1]) if table == "record" else 0
+    for row in sql.execute("SELECT * FROM seal WHERE number < ? ORDER BY number", (seal.number,)):
+        _fold(mac, row)
+    return size // TAG_BYTES, mac.digest()
+
+
+def _fold(mac: hmac.HMAC, row: tuple[Any, ...]) -> None:
+    """Add a row to a hash: its short values and the lengths of its blobs as they are written, then the blobs."""
+    mac.update(repr([("blob", len(value)) if isinstance(value, bytes) else value for value in row]).encode())
+    for value in row:
+        if isinstance(value, bytes):
+            mac.update(value)
+
+
+def _last_seal(sql: sqlite3.Connection) -> Seal:
+    return Seal(*sql.execute("SELECT * FROM seal ORDER BY number DESC LIMIT 1").fetchone())
+
+
+def _verify(sql: sqlite3.Connection, path: Path) -> None:
+    """Raise unless the ledger is as its last seal says, and not older than the last that was noted of it."""
+    try:
+        seal = _last_seal(sql)
+        records, mac = _mac(sql, seal)
+    except (sqlite3.Error, ValueError, TypeError, UnicodeError) as error:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            raise
+        raise LedgerError(f"The ledger {path} is damaged: {error}.", RESTORE) from None
+    if mac != seal.mac:
+        counts = "" if records == seal.records else f" It has {records} records and had {seal.records}."
+        raise LedgerError(
+            f"The ledger {path} is damaged: it does not hold what was recorded in it (its checksum is wrong).{counts}",
+            RESTORE,
+        )
+    [(key,)] = sql.execute("SELECT key FROM about").fetchall()
+    noted = _read_mark(key)
+    if noted is None:
+        return
+    same = sql.execute("SELECT mac FROM seal WHERE number = ?", (noted["entry"],)).fetchone()
+    if same is None or same[0].hex() != noted["seal"]:
+        what = "an old copy" if same is None else "a copy that went its own way"
+        raise LedgerError(
+            f"{path} is {what} of a ledger: it has {seal.number} entries, and the one that was last used, at "
+            f"{noted['ledger']}, had {noted['entry']}. People in those would be told about for a second time.",
+            f"Use the ledger that was last used. Only if nothing that it recorded was ever given out, delete {_mark(key)}.",
+        )
+
+
+def _folder() -> Path | None:
+    """Where the last seals are noted; None where the user has no home."""
+    try:
+        folder = state_folder() / "ledgers"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def _mark(key: bytes) -> Path | None:
+    folder = _folder()
+    return None if folder is None else folder / f"{subkey(key, 'ledger mark').hex()[:32]}.json"
+
+
+def _read_mark(key: bytes) -> dict[str, Any] | None:
+    """What was noted of a ledger; a note that cannot be read is none."""
+    mark = _mark(key)
+    try:
+        found = {} if mark is None else json.loads(mark.read_text(encoding="utf-8"))
+        return {"entry": int(found["entry"]), "seal": str(found["seal"]), "ledger": str(found["ledger"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _note(key: bytes, seal: Seal, path: Path) -> bool:
+    """Note a seal; whether that could be done. Where it fails, what was noted before is still true."""
+    mark = _mark(key)
+    if mark is None:
+        return False
+    text = json.dumps({"entry": seal.number, "seal": seal.mac.hex(), "ledger": str(path.absolute())})
+    try:
+        if not mark.is_file() or mark.read_text(encoding="utf-8") != text:
+            write_whole(mark, text, True)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _marks_at(path: Path) -> list[int]:
+    """How many entries other ledgers had that were noted at this place."""
+    folder, place, found = _folder(), str(path.absolute()), []
+    for mark in [] if folder is None else folder.glob("*.json"):
+        try:
+            noted = json.loads(mark.read_text(encoding="utf-8"))
+            if noted["ledger"] == place and int(noted["entry"]) > 0:
+                found.append(int(noted["entry"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+@contextmanager
+def in_plain_words(path: Path) -> Iterator[None]:
+    """Errors of SQLite in words."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise LedgerError(f"The ledger {path} is in use by another process.", "Wait until it has ended.") from None
+        raise LedgerError(
+            f"The ledger {path} cannot be written: {error}.", "Check the folder and free space."
+        ) from None
+    except sqlite3.DatabaseError as error:
+        raise LedgerError(f"{path} is no ledger, or is damaged: {error}.", RESTORE) from None

@@ -1,0 +1,183 @@
+"""What a table says about the columns that a release is about: their alphabets, and how often records occur.
+
+Counting runs in DuckDB, so the table may be larger than memory; only the counts of different records are held here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from choral.describe.joint import Joint
+from choral.errors import LawError, ProblemError, TooLargeError
+from choral.problem.pose import Group, pose
+from choral.tables.bins import Bins, edges_of
+from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
+from choral.tables.recipe import Column, canonical_sql, labels
+from choral.tables.source import Source, reading
+
+MOST_VALUES = 2000
+"""Of one column."""
+MOST_NAMED = 12
+MOST_CELLS = 1_000_000
+"""Different records, over the revealed, protected and used columns."""
+
+Counts = dict[tuple[Any, ...], int]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is revealed, protected and used, and all these columns in the order of the table."""
+
+    reveal: tuple[str, ...]
+    protect: tuple[tuple[str, ...], ...]
+    use: tuple[str, ...]
+    needed: tuple[str, ...]
+
+
+def asked_of(
+    table: Source,
+    reveal: str | Sequence[str] | None,
+    protect: str | Sequence[Group] | None,
+    use: str | Sequence[str] | None,
+    order: int = 1,
+    id: str | None = None,
+) -> Asked:
+    """What is asked for, with defaults and errors as in `choral.disclose`: it is posed on a law of one cell.
+
+    The column `id` identifies records, and is none that can be asked for.
+    """
+    if id is not None:
+        table.require([id], "id")
+    names = [name for name in table.columns if name != id]
+    outline = Joint(names, [[0]] * len(names), {(0,) * len(names): 1})
+    problem = pose(outline, reveal, protect, use, order)
+    groups = tuple(group.columns for group in problem.groups)
+    needed = {*problem.target.columns, *problem.columns, *(name for group in groups for name in group)}
+    return Asked(problem.target.columns, groups, problem.columns, tuple(name for name in names if name in needed))
+
+
+def complete(table: Source, needed: Sequence[str], missing: str) -> str:
+    """SQL, ` AND …`, that leaves out rows with a missing value if that is the rule.
+
+    Raises for columns without values or of a type that cannot be a symbol, and for missing values that are an error.
+    """
+    values = {}
+    for name in needed:
+        type_ = table.columns[name]
+        kind = kind_of_type(type_)
+        if kind is None and type_.strip('"') != "NULL":
+            raise LawError(
+                f"The column '{name}' of {table.name} holds {type_}.",
+                f"A column holds {', '.join(KINDS.values())}: convert it, or leave it out.",
+            )
+        values[name] = canonical_sql(name, kind or "text")
+    counted = ", ".join(table.tally(value) for value in values.values())
+    [(rows, *present)] = _rows(table, f"SELECT {table.tally()}, {counted} FROM {table.sql}")
+    for name, n in zip(needed, present, strict=True):
+        if n == 0:
+            raise LawError(f"The column '{name}' of {table.name} has no values.", "Leave it out.")
+        if missing == "error" and n < rows:
+            raise LawError(
+                f"The column '{name}' of {table.name} has {rows - n} missing values.",
+                "Fill them in, or say missing='value' or 'drop' (--missing).",
+            )
+    if missing != "drop" or all(n == rows for n in present):
+        return ""
+    return "".join(f" AND ({value}) IS NOT NULL" for value in values.values())
+
+
+def alphabets(
+    table: Source, asked: Asked, bins: Mapping[str, Bins], known: Mapping[str, Column], where: str
+) -> list[Column]:
+    """The columns with their alphabets: the known ones as they are, the others found in the table."""
+    [(rows,)] = _rows(table, f"SELECT {table.tally()} FROM {table.sql} WHERE TRUE{where}")
+    if not rows:
+        raise LawError(f"Every row of {table.name} has a missing value.", "Say missing='value' (--missing value).")
+    columns = [known[n] if n in known else _column(table, asked, bins, n, rows, where) for n in asked.needed]
+    target = ", ".join(_code(table, column) for column in columns if column.name in asked.reveal)
+    if len(_rows(table, f"SELECT DISTINCT {target} FROM {table.sql} WHERE TRUE{where} LIMIT 2")) == 1:
+        raise ProblemError(
+            f"The target '{'+'.join(asked.reveal)}' has one value in {table.name}: there is nothing to tell.",
+            "Reveal a column that varies.",
+        )
+    return columns
+
+
+def count(table: Source, columns: Sequence[Column], where: str = "") -> Counts:
+    """How often each combination of values of these columns occurs."""
+    items = ", ".join(f"{_code(table, column)} AS c{i}" for i, column in enumerate(columns))
+    groups = f"SELECT {items}, {table.tally()} AS n FROM {table.sql} WHERE TRUE{where} GROUP BY ALL"
+    rows = _rows(table, f"{groups} LIMIT {MOST_CELLS + 1}")
+    if len(rows) > MOST_CELLS:
+        [(many,)] = _rows(table, f"SELECT count(*) FROM ({groups})")
+        raise too_large(columns, many)
+    strange = sum(row[-1] for row in rows if None in row[:-1])
+    if strange:
+        raise LawError(
+            f"{strange} rows of {table.name} hold values that do not occur in the table that is fitted.",
+            "Leave them out, or add such records to the table.",
+        )
+    return {tuple(c.values[i] for c, i in zip(columns, row[:-1], strict=True)): row[-1] for row in sorted(rows)}
+
+
+def too_large(columns: Sequence[Column], many: int) -> TooLargeError:
+    """That these columns take too many combinations of values, and which one to bin."""
+    numeric = [column.name for column in columns if column.edges is None and column.kind in NUMERIC]
+    return too_many({column.name: len(column.values) for column in columns}, numeric, many)
+
+
+def too_many(sizes: Mapping[str, int], numeric: Sequence[str], many: int) -> TooLargeError:
+    """That columns with this many values take too many combinations, and which to bin, best one of the numeric ones."""
+    largest = max(numeric or sizes, key=lambda name: sizes[name])
+    size = f"'{largest}', which has {sizes[largest]} values"
+    return TooLargeError(
+        f"The columns {', '.join(sizes)} take {many} different combinations of values.",
+        f"Bin {size}: --bins {largest}=4." if numeric else f"Group the values of {size}, or leave it out.",
+    )
+
+
+def _column(table: Source, asked: Asked, bins: Mapping[str, Bins], name: str, rows: int, where: str) -> Column:
+    type_ = table.columns[name]
+    kind = kind_of_type(type_) or ""
+    value = canonical_sql(name, kind)
+    if name in bins:
+        edges = edges_of(table, name, bins[name], where)
+        gap = _rows(table, f"SELECT 1 FROM {table.sql} WHERE ({value}) IS NULL{where} LIMIT 1")
+        return Column(name, type_, (*labels(edges), *([None] if gap else [])), edges)
+    distinct = f"SELECT DISTINCT {value} AS v FROM {table.sql} WHERE TRUE{where}"
+    listed = [v for (v,) in _rows(table, f"{distinct} LIMIT {MOST_VALUES + 1}")]
+    many = len(listed)
+    if many > MOST_VALUES:
+        [(many,)] = _rows(table, f"SELECT count(*) FROM ({distinct})")
+    protected = any(name in group for group in asked.protect)
+    remedy = f"Bin it: --bins {name}=4." if kind in NUMERIC else "Group its values, or leave it out."
+    if many == rows > 1 and (protected or name in asked.use):
+        raise ProblemError(
+            f"The {'protected' if protected else 'used'} column '{name}' has as many values as there are rows, {rows}: "
+            "each record would be a state of its own.",
+            f"{remedy}{_without(name, asked)}",
+        )
+    if many > MOST_VALUES:
+        raise TooLargeError(f"The column '{name}' has {many} values; at most {MOST_VALUES} are taken.", remedy)
+    values = sorted(v + 0.0 if kind == "float" else v for v in listed if v is not None)
+    return Column(name, type_, (*values, *([None] if None in listed else [])))
+
+
+def _without(name: str, asked: Asked) -> str:
+    """How a column that identifies records is left out."""
+    others = [other for other in asked.use if other != name]
+    if name not in asked.use or not others:
+        return ""
+    listed = ",".join(others) if len(others) <= MOST_NAMED else "all columns but this one"
+    return f" If it identifies records, leave it out: --use {listed}."
+
+
+def _code(table: Source, column: Column) -> str:
+    return column.code_sql(table.columns[column.name])
+
+
+def _rows(table: Source, sql: str) -> list[tuple[Any, ...]]:
+    with reading(table):
+        return table.connection.execute(sql).fetchall()

@@ -1,0 +1,83 @@
+"""Frames in memory as Arrow tables and back, and what the columns of a table may be called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from choral.errors import LawError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def arrow_of(frame: Any) -> Any:
+    """A frame as an Arrow table."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    kind = type(frame).__name__
+    try:
+        if isinstance(frame, pa.RecordBatchReader):
+            table = frame.read_all()
+        elif isinstance(frame, Mapping):
+            table = pa.table({name: pa.array(values, from_pandas=True) for name, values in frame.items()})
+        elif isinstance(frame, list) and frame and all(isinstance(row, Mapping) for row in frame):
+            table = pa.Table.from_pylist([dict(row) for row in frame])
+        else:
+            found = nw.from_native(frame)
+            lazy = isinstance(found, nw.LazyFrame)
+            check_names(list(found.collect_schema().names()), f"the {kind}")
+            whole = found.collect() if lazy else found
+            table = pa.table({name: whole[name].to_arrow() for name in whole.columns})  # without the index of pandas
+    except pa.ArrowException as error:
+        raise LawError(
+            f"A column of the {kind} mixes types: {error}.", "Give every column values of one type."
+        ) from None
+    except (TypeError, AttributeError, ValueError, nw.exceptions.NarwhalsError) as error:
+        if isinstance(error, LawError):
+            raise
+        raise LawError(
+            f"A {kind} cannot be read as a table: {error}",
+            "Pass a path, a pandas, polars or arrow frame whose column names are different texts, a list of records, "
+            "or a mapping of column names to lists.",
+        ) from None
+    check_names(list(table.column_names), f"the {kind}")
+    return table
+
+
+def like(frame: Any, table: pa.Table) -> Any:
+    """An Arrow table as a frame of the kind of another: pandas, polars (lazy too); as it is where that is none of these.
+
+    >>> import pandas as pd, pyarrow as pa
+    >>> like(pd.DataFrame({"a": [1]}), pa.table({"b": [2, 3]}))["b"].tolist()
+    [2, 3]
+    """
+    import narwhals as nw
+
+    found = nw.from_native(frame, pass_through=True)
+    if not isinstance(found, nw.DataFrame | nw.LazyFrame) or not (
+        found.implementation.is_pandas_like() or found.implementation.is_polars()
+    ):
+        return table
+    made = nw.from_arrow(table, backend=found.implementation)
+    return (made.lazy() if isinstance(found, nw.LazyFrame) else made).to_native()
+
+
+def check_names(names: list[Any], place: str) -> None:
+    """Raise unless these can be the names of the columns of one table."""
+    if not names:
+        raise LawError(f"{place} has no columns.", "A table needs at least one column and one row.")
+    for position, name in enumerate(names, start=1):
+        if not isinstance(name, str):
+            raise LawError(f"A column of {place} is named {name!r}, which is not text.", "Rename the columns first.")
+        if not name.strip():
+            raise LawError(f"Column {position} of {place} has no name.", "Name it in the header, or leave it out.")
+    for name, count in Counter(name.casefold() for name in names).items():
+        if count > 1:
+            twice = [given for given in names if given.casefold() == name]
+            how = f"'{twice[0]}'" if len(set(twice)) == 1 else " and ".join(f"'{given}'" for given in twice)
+            raise LawError(
+                f"{place} has two columns named {how}.", "Rename one; upper and lower case do not tell columns apart."
+            )

@@ -1,0 +1,386 @@
+"""How a raw record becomes a state of the channel: the part of a release that reads tables.
+
+Every column that a release is about has an alphabet: its values, or the intervals between bin edges. A record is the
+tuple of the positions of its used values in their alphabets, and the recipe lists which tuples are which state. The
+same rule exists twice, as SQL for tables (`select`) and as Python for one record (`state_of`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from choral.describe.joint import missing_as_none
+from choral.describe.records import by_name
+from choral.errors import ColumnError, LawError, ReleaseFileError, TooLargeError, did_you_mean
+from choral.exact.certificate import decode, encode
+from choral.tables.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value
+from choral.tables.source import EMPTY, AsRead
+from choral.tables.sql import identifier, text_literal
+
+MISSING = ("value", "drop", "error")
+UNSEEN = ("refuse", "code")
+DENSE = 2048
+"""Up to this many combinations states are looked up in a list, beyond in an enumeration (measured: faster)."""
+WIDEST = 2**120
+"""No number that stands for a combination of values exceeds this."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column with its alphabet: values, or intervals between edges; with None, the missing value, if it occurs.
+
+    Intervals are half-open, [a, b); the first has no lower and the last no upper end.
+    """
+
+    name: str
+    type: str
+    values: tuple[Any, ...]
+    edges: tuple[float, ...] | None = None
+
+    @property
+    def kind(self) -> str:
+        """What the column holds."""
+        return kind_of_type(self.type) or ""
+
+    @cached_property
+    def _position(self) -> dict[Any, int]:
+        return {value: i for i, value in enumerate(self.values)}
+
+    def code_of(self, raw: Any) -> int:
+        """The position of a raw value in the alphabet, or -1; raises `ColumnError` for a value of another kind."""
+        value = missing_as_none(raw.item() if isinstance(raw, np.generic) else raw)
+        if value is None:
+            return self._position.get(None, -1)
+        kind = kind_of_value(value)
+        if self.edges is not None and kind in NUMERIC:
+            number = _as_float(value)
+            return sum(number >= edge for edge in self.edges)
+        if kind == "int" and self.kind == "float" and _as_float(value) == value:
+            kind = "float"
+        if kind != self.kind:
+            raise ColumnError(
+                f"The value {value!r} of '{self.name}' is {KINDS.get(kind, kind)}, and the release was fitted on "
+                f"{KINDS[self.kind]}.",
+                "Convert it.",
+            )
+        return self._position.get(value, -1)
+
+    @property
+    def type_read(self) -> str:
+        """The type that a field of a text file is read as; a binned column may hold numbers of any kind."""
+        return self.type if self.edges is None or self.type == "FLOAT" else "DOUBLE"
+
+    def value_sql(self, type_: str | None = None) -> str:
+        """SQL of the value in a column of this type, NULL where it is missing."""
+        if self.edges is not None:
+            number = number_sql(self.name, type_ or self.type)
+            return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+        return canonical_sql(self.name, self.kind)
+
+    def code_sql(self, type_: str | None = None) -> str:
+        """SQL of the position in the alphabet of the value in a column of this type; NULL for what is not in it."""
+        value = self.value_sql(type_)
+        if self.edges is not None:
+            number = number_sql(self.name, type_ or self.type)
+            steps = " ".join(f"WHEN {number} < {literal(edge)} THEN {i}" for i, edge in enumerate(self.edges))
+            found = f"CASE {steps} ELSE {len(self.edges)} END" if steps else "0"
+        else:
+            found = f"list_position([{', '.join(map(literal, self.values))}], {value}) - 1"
+        missing = str(self._position[None]) if None in self._position else "NULL"
+        return f"CASE WHEN {value} IS NULL THEN {missing} ELSE {found} END"
+
+    def to_document(self) -> dict[str, Any]:
+        """The column as JSON."""
+        edges = {} if self.edges is None else {"edges": [encode(edge) for edge in self.edges]}
+        return {"name": self.name, "type": self.type, "values": [encode(v) for v in self.values], **edges}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Column:
+        """The column that `to_document` wrote."""
+        edges = document.get("edges")
+        return cls(
+            document["name"],
+            document["type"],
+            tuple(decode(v) for v in document["values"]),
+            None if edges is None else tuple(float(decode(edge)) for edge in edges),
+        )
+
+
+def canonical_sql(name: str, kind: str) -> str:
+    """SQL of a raw value in the one form that alphabets are compared in; NaN is missing."""
+    column = identifier(name)
+    if kind == "float":
+        return f"CASE WHEN isnan(CAST({column} AS DOUBLE)) THEN NULL ELSE CAST({column} AS DOUBLE) END"
+    return {"text": f"CAST({column} AS VARCHAR)", "datetime": f"CAST({column} AS TIMESTAMP)"}.get(kind, column)
+
+
+def number_sql(name: str, type_: str) -> str:
+    """SQL of the float that is nearest to a number: it depends on the number alone, not on the type that holds it.
+
+    DuckDB's own casts of decimals and of integers with more than 64 bits are not always the nearest.
+    """
+    if kind_of_type(type_) == "decimal" or type_ in ("HUGEINT", "UHUGEINT"):
+        return f"CAST(CAST({identifier(name)} AS VARCHAR) AS DOUBLE)"
+    return f"CAST({identifier(name)} AS DOUBLE)"
+
+
+def literal(value: Any) -> str:
+    """A value for SQL, of its own type."""
+    if value is None:
+        return "NULL"
+    kind = kind_of_value(value)
+    if kind == "bool":
+        return "TRUE" if value else "FALSE"
+    if kind == "float":
+        return f"'{value!r}'::DOUBLE"
+    if kind == "text":
+        if "\0" in value:
+            raise LawError(f"The value {value!r} holds a zero character.", "Clean the column first.")
+        return text_literal(value)
+    if kind in ("date", "datetime"):
+        return f"{'DATE' if kind == 'date' else 'TIMESTAMP'} '{value.isoformat()}'"
+    return f"({value:f})" if kind == "decimal" else f"({value})"
+
+
+def labels(edges: Sequence[float]) -> list[str]:
+    """What the intervals between edges are called.
+
+    >>> labels([40, 55.5])
+    ['< 40', '[40, 55.5)', '≥ 55.5']
+    """
+    if not edges:
+        return ["all"]
+    shown = [str(int(edge)) if float(edge).is_integer() and abs(edge) < 1e15 else repr(float(edge)) for edge in edges]
+    inner = [f"[{a}, {b})" for a, b in pairwise(shown)]
+    return [f"< {shown[0]}", *inner, f"≥ {shown[-1]}"]
+
+
+@dataclass(frozen=True)
+class After:
+    """That a release was designed given an earlier one: its codes are pairs, and `first[y]` is the earlier code in pair y."""
+
+    digest: str
+    first: tuple[int, ...]
+
+    def is_whole(self) -> bool:
+        """Whether the digest is one, and the earlier codes are 0, 1, … without a gap."""
+        return re.fullmatch("[0-9a-f]{64}", self.digest) is not None and set(self.first) == set(
+            range(len(set(self.first)))
+        )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """From raw records to the states of a release.
+
+    `combinations` are tuples of positions in the alphabets of the used columns. The first `kept` are states of their
+    own, in the order of the channel; the others are merged, as many in a row as `merged` says into one more state each.
+    Where anything is merged, the law has a column `state_column` that names the state.
+    """
+
+    columns: tuple[Column, ...]
+    use: tuple[str, ...]
+    protect: tuple[tuple[str, ...], ...]
+    reveal: tuple[str, ...]
+    combinations: tuple[tuple[int, ...], ...]
+    kept: int
+    merged: tuple[int, ...]
+    state_column: str | None
+    missing: str
+    unseen: str
+    min_count: int
+    law: Mapping[str, Any]
+    table_digest: str
+    table_rows: int
+    after: After | None = None
+    empty: str | None = None
+    id: str | None = None
+    """The column that identifies the records that were fitted, by which the ledger knows who is behind the card."""
+
+    @property
+    def size(self) -> int:
+        """How many states there are."""
+        return self.kept + len(self.merged)
+
+    @property
+    def as_read(self) -> AsRead:
+        """How a table is to be read: as the one that was fitted."""
+        return AsRead({column.name: column.type_read for column in self.columns}, self.empty, find=False)
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        return next(column for column in self.columns if column.name == name)
+
+    @cached_property
+    def _used(self) -> list[Column]:
+        return [self.column(name) for name in self.use]
+
+    @cached_property
+    def state_of_combination(self) -> dict[tuple[int, ...], int]:
+        """The state that each combination of positions is."""
+        states = [*range(self.kept), *(self.kept + i for i, many in enumerate(self.merged) for _ in range(many))]
+        return dict(zip(self.combinations, states, strict=True))
+
+    def state_of(self, record: Mapping[str, Any] | Sequence[Any]) -> int | None:
+        """The position of one record among the states; -1 for what was not seen, None for what `missing drop` leaves out."""
+        raw = [self._present(value) for value in by_name(record, self.use)]
+        if self.missing == "drop":
+            others = [record[c.name] for c in self.columns if c.name in record] if isinstance(record, Mapping) else []
+            if any(missing_as_none(self._present(value)) is None for value in (*raw, *others)):
+                return None
+        return self.state_of_combination.get(tuple(c.code_of(v) for c, v in zip(self._used, raw, strict=True)), -1)
+
+    def _present(self, value: Any) -> Any:
+        """A raw value, None for an empty text that is missing."""
+        return None if self.empty == "missing" and isinstance(value, str) and not value else value
+
+    def check(self, columns: Mapping[str, str], name: str = "the table") -> None:
+        """Raise unless a table with columns of these types has the used ones, and of the kind they had at fit time."""
+        for column in self._used:
+            if column.name not in columns:
+                raise ColumnError(
+                    f"{name} has no column '{column.name}', which the release looks at.",
+                    did_you_mean(column.name, columns),
+                )
+            kind = kind_of_type(columns[column.name])
+            binned = column.edges is not None and kind in NUMERIC
+            if kind != column.kind and not binned:
+                raise ColumnError(
+                    f"'{column.name}' in {name} holds {KINDS.get(kind or '', columns[column.name])} "
+                    f"({columns[column.name]}), and the release was fitted on {KINDS[column.kind]} ({column.type}).",
+                    "Convert the column to what it was.",
+                )
+
+    def select(
+        self, source_sql: str, columns: Mapping[str, str], carry: Sequence[str] = (), state: str = "state"
+    ) -> str:
+        """SQL that gives, row by row in order, the carried columns and the position of the state.
+
+        `columns` are those of the source, with their types. -1 stands for a value or combination that was not seen; NULL
+        for a row that `missing drop` leaves out, as at fit time: if any column that the release is about has a gap.
+        """
+        found = f"coalesce({self._state_sql(columns)}, -1)"
+        if self.missing == "drop":
+            listed = [column.name for column in self.columns if column.name in columns]
+            gap = " OR ".join(f"{canonical_sql(n, kind_of_type(columns[n]) or '')} IS NULL" for n in listed)
+            found = f"CASE WHEN {gap} THEN NULL ELSE {found} END"
+        items = [*map(identifier, carry), f"CAST({found} AS INTEGER) AS {identifier(state)}"]
+        return f"SELECT {', '.join(items)} FROM {source_sql}"
+
+    def values_select(self, source_sql: str, columns: Mapping[str, str], names: Sequence[str]) -> str:
+        """SQL that gives, row by row, the positions of the values of these columns in their alphabets; NULL if unseen."""
+        items = [f"CAST({self.column(n).code_sql(columns[n])} AS INTEGER) AS {identifier(n)}" for n in names]
+        return f"SELECT {', '.join(items)} FROM {source_sql}"
+
+    def _state_sql(self, columns: Mapping[str, str]) -> str:
+        """SQL of the state of a row, NULL if unseen, without a join: joins do not promise to keep the order of rows."""
+        sizes = [len(column.values) for column in self._used]
+        combinations = math.prod(sizes)
+        if combinations > WIDEST:
+            raise TooLargeError(f"The used columns have {combinations} combinations of values.", "Use fewer columns.")
+        wide = "HUGEINT" if combinations >= 2**62 else "BIGINT"
+        number = f"CAST({self._used[0].code_sql(columns[self.use[0]])} AS {wide})"
+        for column, size in zip(self._used[1:], sizes[1:], strict=True):
+            number = f"({number} * {size} + {column.code_sql(columns[column.name])})"
+        places = {self._number(codes, sizes): s for codes, s in self.state_of_combination.items()}
+        if combinations <= DENSE:
+            listed = ", ".join(str(places.get(i, "NULL")) for i in range(combinations))
+            return f"list_extract(CAST('[{listed}]' AS INTEGER[]), {number} + 1)"
+        members = ", ".join(f"'{place}'" for place in places)
+        found = f"CAST(enum_code(TRY_CAST(CAST({number} AS VARCHAR) AS ENUM({members}))) AS INTEGER)"
+        ends = accumulate(self.merged, initial=self.kept)
+        steps = "".join(f"WHEN {found} < {end} THEN {self.kept + i - 1} " for i, end in enumerate(ends) if i)
+        return f"CASE WHEN {found} < {self.kept} THEN {found} {steps}END"
+
+    @staticmethod
+    def _number(codes: Sequence[int], sizes: Sequence[int]) -> int:
+        number = 0
+        for code, size in zip(codes, sizes, strict=True):
+            number = number * size + code
+        return number
+
+    def to_document(self) -> dict[str, Any]:
+        """The recipe as JSON."""
+        return {
+            "columns": [column.to_document() for column in self.columns],
+            "use": list(self.use),
+            "protect": [list(group) for group in self.protect],
+            "reveal": list(self.reveal),
+            "combinations": [list(codes) for codes in self.combinations],
+            "kept": self.kept,
+            "merged": list(self.merged),
+            "state column": self.state_column,
+            "missing": self.missing,
+            "unseen": self.unseen,
+            "min_count": self.min_count,
+            "law": dict(self.law),
+            "table": {"digest": self.table_digest, "rows": self.table_rows},
+            "after": None if self.after is None else {"digest": self.after.digest, "first": list(self.after.first)},
+            **({} if self.empty is None else {"empty text": self.empty}),
+            **({} if self.id is None else {"id": self.id}),
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Recipe:
+        """The recipe that `to_document` wrote; raises `ReleaseFileError` for what is none."""
+        try:
+            after = document["after"]
+            recipe = cls(
+                columns=tuple(Column.from_document(column) for column in document["columns"]),
+                use=tuple(document["use"]),
+                protect=tuple(tuple(group) for group in document["protect"]),
+                reveal=tuple(document["reveal"]),
+                combinations=tuple(tuple(map(int, codes)) for codes in document["combinations"]),
+                kept=int(document["kept"]),
+                merged=tuple(map(int, document["merged"])),
+                state_column=document["state column"],
+                missing=str(document["missing"]),
+                unseen=str(document["unseen"]),
+                min_count=int(document["min_count"]),
+                law=dict(document["law"]),
+                table_digest=str(document["table"]["digest"]),
+                table_rows=int(document["table"]["rows"]),
+                after=None if after is None else After(str(after["digest"]), tuple(map(int, after["first"]))),
+                empty=document.get("empty text"),
+                id=None if document.get("id") is None else str(document["id"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ReleaseFileError(
+                f"The recipe of the release cannot be read: {error!r}.", "Get the file again from whoever made it."
+            ) from None
+        known = {column.name for column in recipe.columns}
+        named = {*recipe.use, *recipe.reveal, *(name for group in recipe.protect for name in group)}
+        fits = named == known and recipe.missing in MISSING and recipe.unseen in UNSEEN
+        fits = fits and recipe.empty in (*EMPTY, None)
+        if not fits or not recipe._counts_fit() or not (recipe.after is None or recipe.after.is_whole()):
+            raise ReleaseFileError("The recipe of the release does not fit together.", "Get the file again.")
+        return recipe
+
+    def _counts_fit(self) -> bool:
+        """Whether columns and combinations are listed once each, within the alphabets, and add up to the states."""
+        names = [column.name.casefold() for column in self.columns]
+        sizes = [len(column.values) for column in self._used]
+        listed = len(set(names)) == len(names) and len(set(self.use)) == len(self.use) > 0
+        inside = all(
+            len(codes) == len(sizes) and all(0 <= i < size for i, size in zip(codes, sizes, strict=True))
+            for codes in self.combinations
+        )
+        several = self.kept >= 0 and all(many > 0 for many in self.merged)
+        adds_up = self.kept + sum(self.merged) == len(self.combinations) == len(set(self.combinations))
+        return listed and inside and several and adds_up
+
+
+def _as_float(value: Any) -> float:
+    """The nearest float; beyond the largest it is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

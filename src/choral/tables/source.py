@@ -1,0 +1,425 @@
+"""Tables of any kind as a DuckDB relation: CSV, Parquet, JSON, a table of a DuckDB database, or a frame in memory.
+
+A table is opened, not read: whatever looks at it runs in DuckDB, which works through tables larger than memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from choral.errors import ColumnError, FieldError, LawError, ProblemError, did_you_mean
+from choral.tables import forms
+from choral.tables.duckdb_words import plain_words
+from choral.tables.forms import TEXT, Field
+from choral.tables.found_types import types_found
+from choral.tables.in_memory import arrow_of, check_names
+from choral.tables.kinds import kind_of_type
+from choral.tables.sql import identifier, text_literal
+
+if TYPE_CHECKING:
+    import duckdb
+
+Chosen: TypeAlias = Callable[[str], bool]
+"""Which columns, by their names."""
+
+DELIMITERS = ",;\t|"
+READERS = {".csv": "read_csv", ".parquet": "read_parquet"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
+EMPTY = ("missing", "value")
+"""What an empty text is: the same as a missing value, or a value of its own."""
+FRAME = "choral_frame"
+DATABASE = "choral_source"
+ROWS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class AsRead:
+    """How the fields of a table become values.
+
+    types  of columns whose types are declared. Those of the others are found in a CSV file over the whole of it (`find`),
+           or else they are text
+    empty  what an empty text is: "missing", or "value"; None, the rule of releases that do not say: missing in CSV files,
+           a value elsewhere. A field of a CSV file that is empty is missing in any case, unless it is text in quotes
+    """
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    empty: str | None = "missing"
+    find: bool = True
+
+    def __post_init__(self) -> None:
+        if self.empty not in (*EMPTY, None):
+            raise ProblemError(f"empty={self.empty!r}.", f"Say one of {', '.join(EMPTY)}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table that DuckDB can look at: `SELECT … FROM {sql}` on `connection`.
+
+    `columns` maps names, as they are spelled, to DuckDB's types. `name` is how messages call the table. Where another
+    engine has counted, a row stands for as many as the column `weight` says, and what it found is known: the table's digest,
+    and the edges of binned columns. `stored` is the table before its `fields` became values, `empty` says what an empty
+    text is, and `remarks` has a sentence for a column that may not be what it was meant to be.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    sql: str
+    columns: Mapping[str, str]
+    name: str
+    path: Path | None = None
+    weight: str | None = None
+    known_digest: str | None = None
+    known_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    stored: Source | None = None
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    empty: str | None = "missing"
+    remarks: Mapping[str, str] = field(default_factory=dict)
+
+    def tally(self, value: str | None = None) -> str:
+        """SQL that counts rows, all or those with a `value`."""
+        if self.weight is None:
+            return f"count({value or '*'})"
+        condition = "TRUE" if value is None else f"({value}) IS NOT NULL"
+        return f"CAST(coalesce(sum({identifier(self.weight)}) FILTER ({condition}), 0) AS BIGINT)"
+
+    def rows(self) -> int:
+        """How many rows there are."""
+        with reading(self):
+            [(found,)] = self.connection.execute(f"SELECT {self.tally()} FROM {self.sql}").fetchall()
+        return int(found)
+
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal: of the bytes of a file; otherwise of names, types and rows in their order.
+
+        Of a folder it is the digest of the names and digests of its files, as `sha256sum` lists them.
+        """
+        if self.known_digest is not None:
+            return self.known_digest
+        if self.stored is not None:
+            return self.stored.digest()
+        if self.path is not None and self.path.is_dir():
+            listed = "".join(f"{_file_digest(part)}  {part.name}\n" for part in parts_of(self.path))
+            return hashlib.sha256(listed.encode()).hexdigest()
+        if self.path is not None:
+            return _file_digest(self.path)
+        whole = hashlib.sha256(repr(list(self.columns.items())).encode())
+        texts = [f"CAST({identifier(name)} AS VARCHAR)" for name in self.columns]
+        row = " || ".join(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)
+        with reading(self):
+            batches = self.connection.sql(f"SELECT sha256({row}) FROM {self.sql}").to_arrow_reader(ROWS_AT_ONCE)
+            for batch in batches:
+                whole.update("".join(batch.column(0).to_pylist()).encode())
+        return whole.hexdigest()
+
+    def fingerprint(self) -> tuple[int, ...]:
+        """What changes when somebody writes to a file of the table."""
+        if self.path is None:
+            return ()
+        now = [part.stat() for part in parts_of(self.path)]
+        return tuple(number for part in now for number in (part.st_ino, part.st_size, part.st_mtime_ns))
+
+    def refusal(self, column: str) -> FieldError | None:
+        """Why the first field of a column that is not of its form is refused; None where all are."""
+        checked = self.fields.get(column)
+        if self.stored is None or checked is None or checked.value == checked.given:
+            return None
+        [found] = self.connection.execute(
+            f"SELECT min(r), arg_min(t, r) FROM (SELECT row_number() OVER () AS r, CAST({checked.given} AS {TEXT}) AS t, "
+            f"{checked.value} AS v FROM {self.stored.sql}) WHERE t IS NOT NULL AND v IS NULL"
+        ).fetchall()
+        if found[0] is None:
+            return None
+        return _not_of_form(f"row {found[0]} of {self.name}", column, checked.words, found[1])
+
+    def check_fields(self, names: Iterable[str]) -> None:
+        """Raise for the first field of these columns that is not of its form."""
+        for name in names:
+            if (error := self.refusal(name)) is not None:
+                raise error
+
+    def require(self, names: list[str], where: str) -> None:
+        """Raise unless each of these is a column, spelled as it stands in the table."""
+        for name in names:
+            if name not in self.columns:
+                raise ColumnError(
+                    f"`{where}` names '{name}', which is no column of {self.name}.", did_you_mean(name, self.columns)
+                )
+
+
+def open_table(source: Any, how: AsRead | None = None, as_written: Chosen | None = None) -> Source:
+    """A table, ready for queries: a path, `database.duckdb::table`, or a frame (pandas, polars, arrow, a mapping).
+
+    The types of a CSV file are found once over the whole file, unless `how` declares them; a field that is not of the form of
+    its type (`choral.tables.forms`) is an error when it is read. Columns that `as_written` chooses are text in CSV and JSON
+    files, whose types are only guessed: an identifier must not depend on the rest of its column.
+
+    >>> open_table({"W": [0, 1, 1], "X": ["a", "a", None]}).columns
+    {'W': 'BIGINT', 'X': 'VARCHAR'}
+    """
+    connection = connect()
+    try:
+        if isinstance(source, str | os.PathLike):
+            return _opened_file(connection, os.fspath(source), how or AsRead(), as_written)
+        return _with_types(_opened_frame(connection, source), how or AsRead(), as_written)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A DuckDB in memory."""
+    connection = _duckdb().connect(":memory:")
+    connection.execute("SET enable_progress_bar = false")  # it would write to standard output, where --json goes
+    return cast("duckdb.DuckDBPyConnection", connection)
+
+
+def parts_of(path: Path) -> list[Path]:
+    """The files that a table is in: itself, or those of a folder that Spark or another engine wrote, in order of names."""
+    if not path.is_dir():
+        return [path]
+    parts = sorted(part for part in path.iterdir() if part.name[0] not in "._")
+    endings = {part.suffix.lower() for part in parts}
+    if len(endings) != 1 or not endings <= READERS.keys() or not all(part.is_file() for part in parts):
+        raise LawError(
+            f"{path} is a folder, and not of files of one kind: .csv, .parquet, .jsonl or .json.", "Name a file in it."
+        )
+    return parts
+
+
+@contextmanager
+def opened(source: Any, how: AsRead | None = None, as_written: Chosen | None = None) -> Iterator[Source]:
+    """A table for the time of a `with`; one that is open already stays open."""
+    if isinstance(source, Source):
+        yield source
+        return
+    table = open_table(source, how, as_written)
+    try:
+        yield table
+    finally:
+        table.connection.close()
+
+
+@contextmanager
+def reading(table: Source | str) -> Iterator[None]:
+    """Errors of DuckDB while a table is read, in plain words; of an opened table with the row of a field that is refused."""
+    errors = _duckdb()
+    try:
+        yield
+    except errors.Error as error:
+        raise in_words(table, str(error)) from None
+
+
+def in_words(table: Source | str, message: str) -> LawError:
+    """What a message of DuckDB says to someone with a table."""
+    name = table if isinstance(table, str) else table.name
+    if (said := forms.refused(message)) is None:
+        return LawError(*plain_words(name, message))
+    found = None if isinstance(table, str) else table.refusal(said[0])
+    return found or _not_of_form(name, *said)
+
+
+def _not_of_form(where: str, column: str, words: str, text: str) -> FieldError:
+    shown = repr(text if len(text) <= forms.SHOWN else text[: forms.SHOWN] + "…")
+    return FieldError(
+        f"In {where}, the field {shown} of column '{column}' is not {words}.",
+        "Correct it, or leave the row out: nothing is converted. A missing value is an empty field.",
+    )
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise LawError(f"Tables need {error.name}, which is not installed.", "pip install 'choral[tables]'") from None
+    return duckdb
+
+
+def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, how: AsRead, as_written: Chosen | None) -> Source:
+    place, mark, table = text.partition("::")
+    path = Path(place)
+    reader = READERS.get(path.suffix.lower())
+    if path.is_dir() and not mark:
+        reader = READERS[parts_of(path)[0].suffix.lower()]
+    if not mark and reader is None:
+        raise LawError(
+            f"{text} is not a .csv, .parquet, .jsonl, .ndjson or .json file.",
+            "Give one of these, or a table of a DuckDB database as database.duckdb::table.",
+        )
+    if not path.is_file() and (mark or not path.is_dir()):
+        raise LawError(f"{place} cannot be read: there is no such file.", "Check the path.")
+    if mark:
+        return _with_types(_opened_database(connection, path, table), how, as_written)
+    names = [place] if path.is_file() else [str(part) for part in parts_of(path)]
+    listed = ", ".join(text_literal(re.sub(r"([*?\[])", r"[\1]", name)) for name in names)
+    literal = f"[{listed}]"
+    if reader == "read_csv":
+        return _checked(_opened_csv(connection, path, literal, how, as_written))
+    if reader == "read_json":
+        return _checked(_opened_json(connection, path, literal, how, as_written))
+    sql = f"read_parquet({literal})"
+    stored = _checked(Source(connection, sql, columns_of(connection, sql, place), place, path))
+    return _with_types(stored, how, as_written)
+
+
+def _with_fields(
+    stored: Source, how: AsRead, fields: Iterable[Field], remarks: Mapping[str, str] | None = None
+) -> Source:
+    """A stored table whose columns are read as these fields."""
+    named = {one.name: one for one in fields}
+    items = ", ".join(f"{one.sql} AS {identifier(name)}" for name, one in named.items())
+    return replace(
+        stored,
+        sql=f"(SELECT {items} FROM {stored.sql})",
+        columns={name: one.type for name, one in named.items()},
+        stored=stored,
+        fields=named,
+        empty=how.empty,
+        remarks=remarks or {},
+    )
+
+
+def _with_types(stored: Source, how: AsRead, as_written: Chosen | None) -> Source:
+    """A table whose columns have types of their own."""
+    fields = [
+        forms.typed(name, identifier(name), type_, None if as_written and as_written(name) else how.empty)
+        for name, type_ in stored.columns.items()
+    ]
+    if all(one.sql == identifier(one.name) for one in fields):
+        return replace(stored, empty=how.empty)
+    return _with_fields(stored, how, fields)
+
+
+def _typed(columns: Mapping[str, str]) -> str:
+    """Names and types, as DuckDB's readers take them."""
+    listed = ", ".join(f"{text_literal(name)}: {text_literal(type_)}" for name, type_ in columns.items())
+    return f"{{{listed}}}"
+
+
+def _opened_csv(
+    connection: duckdb.DuckDBPyConnection, path: Path, literal: str, how: AsRead, as_written: Chosen | None
+) -> Source:
+    """A CSV file, read as text, with the types that its whole content has, or that were declared."""
+    header, delimiter = csv_header(path)
+    for part in parts_of(path)[1:]:
+        if csv_header(part) != (header, delimiter):
+            raise LawError(f"{part} has another header than the other files of {path}.", "Give tables of one kind.")
+    dialect = f"""{literal}, header = true, delim = {text_literal(delimiter)}, quote = '"', escape = '"'"""
+    dialect += f", auto_detect = false, allow_quoted_nulls = {str(how.empty != 'value').lower()}"
+    texts = dict.fromkeys(header, TEXT)
+    stored = Source(connection, f"read_csv({dialect}, columns = {_typed(texts)})", texts, str(path), path)
+
+    def ask(query: str) -> list[tuple[Any, ...]]:
+        with reading(stored):
+            return connection.execute(query).fetchall()
+
+    as_they_are = [name for name in header if as_written is not None and as_written(name)]
+    types = dict.fromkeys(as_they_are, TEXT) | {n: t for n, t in how.types.items() if n not in as_they_are}
+    rest = [name for name in header if name not in types]
+    found, remarks = types_found(rest, stored.sql, ask) if how.find else ({}, {})
+    types = texts | found | types
+    fields = [
+        forms.written(name, identifier(name), types[name], None if name in as_they_are else how.empty)
+        for name in header
+    ]
+    return _with_fields(stored, how, fields, remarks)
+
+
+def _opened_json(
+    connection: duckdb.DuckDBPyConnection, path: Path, literal: str, how: AsRead, as_written: Chosen | None
+) -> Source:
+    """A JSON file with the types that its values have, or that were declared; a text is a date only if all have its form."""
+    sql = f"read_json({literal}, sample_size = -1, maximum_sample_files = {len(parts_of(path))})"
+    found = columns_of(connection, sql, str(path))
+    as_they_are = [name for name in found if as_written is not None and as_written(name)]
+    types = {name: TEXT if name in as_they_are else how.types.get(name, type_) for name, type_ in found.items()}
+    plain = [name for name in types if name in as_they_are or _kind_of_json(types[name]) is None]
+    raw = {name: types[name] if name in plain else "JSON" for name in types}
+    stored = Source(connection, f"read_json({literal}, columns = {_typed(raw)})", raw, str(path), path)
+
+    def fields() -> list[Field]:
+        return [
+            Field(name, types[name], identifier(name), identifier(name))
+            if name in plain
+            else forms.in_json(name, identifier(name), types[name], how.empty)
+            for name in types
+        ]
+
+    source = _with_fields(stored, how, fields())
+    for name in types:
+        guessed = (
+            name not in how.types and name not in plain and _kind_of_json(found[name]) in ("date", "datetime", "text")
+        )
+        if guessed and name not in plain and source.refusal(name) is not None:
+            types[name] = TEXT
+    return _with_fields(stored, how, fields())
+
+
+def _kind_of_json(type_: str) -> str | None:
+    """What a type that DuckDB guessed for JSON values holds; times with a zone are text, as they are written."""
+    return "text" if type_ in ("TIMESTAMP WITH TIME ZONE", "TIME") else kind_of_type(type_)
+
+
+def csv_header(path: Path) -> tuple[list[str], str]:
+    """The names in the first line of a CSV file, and what separates them."""
+    try:
+        with parts_of(path)[0].open(newline="", encoding="utf-8-sig") as file:
+            first = file.readline()
+            delimiter = max(DELIMITERS, key=first.count)
+            file.seek(0)
+            header = next(csv.reader(file, strict=True, delimiter=delimiter), [])
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise LawError(f"{path} cannot be read: {error}.", "Check the path, and that it is CSV in UTF-8.") from None
+    names = [name.strip() for name in header]
+    if not names:
+        raise LawError(f"{path} is empty.", "A table needs a header and at least one row.")
+    check_names(names, str(path))
+    return names, delimiter
+
+
+def _opened_database(connection: duckdb.DuckDBPyConnection, path: Path, table: str) -> Source:
+    place = f"{path}::{table}"
+    with reading(str(path)):
+        connection.execute(f"ATTACH {text_literal(str(path))} AS {DATABASE} (READ_ONLY)")
+        known = connection.execute(
+            "SELECT schema_name || '.' || name FROM ("
+            "SELECT schema_name, table_name AS name, database_name FROM duckdb_tables() "
+            "UNION ALL SELECT schema_name, view_name, database_name FROM duckdb_views() WHERE NOT internal) "
+            f"WHERE database_name = '{DATABASE}' ORDER BY 1"
+        ).fetchall()
+    names = [name.removeprefix("main.") for (name,) in known]
+    if table not in names:
+        raise LawError(f"{path} has no table '{table}'.", did_you_mean(table, names))
+    schema, _, name = table.rpartition(".")
+    sql = ".".join(map(identifier, [DATABASE, schema or "main", name]))
+    return _checked(Source(connection, sql, columns_of(connection, sql, place), place))
+
+
+def _opened_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Source:
+    connection.register(FRAME, arrow_of(frame))
+    return _checked(Source(connection, FRAME, columns_of(connection, FRAME, "the table"), "the table"))
+
+
+def columns_of(connection: duckdb.DuckDBPyConnection, sql: str, place: str) -> dict[str, str]:
+    """The names of the columns of a FROM item, and their types."""
+    with reading(place):
+        return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {sql}").fetchall()}
+
+
+def _checked(source: Source) -> Source:
+    check_names(list(source.columns), source.name)
+    with reading(source):
+        if not source.connection.execute(f"SELECT 1 FROM {(source.stored or source).sql} LIMIT 1").fetchall():
+            raise LawError(f"{source.name} has no rows.", "A table needs at least one row below its header.")
+    return source

@@ -1,0 +1,72 @@
+"""Which combinations of used values are states of their own, and which are too rare for that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from choral.describe.joint import Cell, Joint
+from choral.errors import ProblemError
+from choral.tables.recipe import Recipe
+
+RARE = "rare"
+"""The symbol of the state that rare combinations are merged into."""
+
+
+def merge_rare(
+    counts: Mapping[Cell, int], min_count: int, parts: Mapping[Cell, int] | None = None
+) -> tuple[list[Cell], list[list[Cell]]]:
+    """The combinations that stay states of their own, and those merged into one state because they are rare.
+
+    Rare is what occurs less often than `min_count`. If all rare ones together still do, the next rarest join them (of
+    equally rare ones the first in order), so that no state is rare afterwards. Only combinations of the same part are
+    merged.
+
+    >>> merge_rare({(0,): 9, (1,): 2, (2,): 7, (3,): 1}, 5)
+    ([(0,)], [[(1,), (2,), (3,)]])
+    """
+    by_part: defaultdict[int, list[Cell]] = defaultdict(list)
+    for cell in sorted(counts, key=lambda cell: (counts[cell], cell)):
+        by_part[parts[cell] if parts else 0].append(cell)
+    merged = []
+    for _, cells in sorted(by_part.items()):
+        rare: list[Cell] = []
+        total = 0
+        for cell in cells:
+            if counts[cell] >= min_count and (not rare or total >= min_count):
+                break
+            rare.append(cell)
+            total += counts[cell]
+        if len(rare) > 1:
+            merged.append(sorted(rare))
+    gone = {cell for cells in merged for cell in cells}
+    kept = sorted(set(counts) - gone)
+    if len(kept) + len(merged) == 1 and gone:
+        raise ProblemError(
+            f"All {len(gone)} combinations of used values are so rare that merging below a count of {min_count} leaves one.",
+            "Use fewer columns, bin them more coarsely, or lower min_count (--min-count).",
+        )
+    return kept, merged
+
+
+def with_states(joint: Joint, recipe: Recipe) -> Joint:
+    """The law with the column that names the state, where combinations were merged; the law itself where not."""
+    if recipe.state_column is None:
+        return joint
+    shown = {*recipe.reveal, *(name for group in recipe.protect for name in group)}
+    names = [name for name in joint.names if name in shown]
+    where, used = [joint.position(name) for name in names], [joint.position(name) for name in recipe.use]
+    sums: defaultdict[Cell, int] = defaultdict(int)
+    for cell, weight in joint.cells.items():
+        state = recipe.state_of_combination[tuple(cell[i] for i in used)]
+        sums[(*(cell[i] for i in where), state)] += weight
+    return Joint([*names, recipe.state_column], [*(joint.alphabets[i] for i in where), symbols(recipe)], sums)
+
+
+def symbols(recipe: Recipe) -> list[Any]:
+    """What the states are called: the values of the used columns, and "rare" (with a number where there are several)."""
+    alphabets = [recipe.column(name).values for name in recipe.use]
+    own = recipe.combinations[: recipe.kept]
+    rare = [RARE] if len(recipe.merged) == 1 else [f"{RARE} {i}" for i in range(1, len(recipe.merged) + 1)]
+    return [*(tuple(a[i] for a, i in zip(alphabets, codes, strict=True)) for codes in own), *rare]
