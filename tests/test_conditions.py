@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections import Counter
 from fractions import Fraction as F
 from itertools import combinations
@@ -354,3 +355,34 @@ def test_values_in_conditions_can_be_quoted():
     assert [promise.only for promise in d.problem.conditions] == [(("W", "<=50K"),), (("W", ">50K, more"),)]
     whole = ch.disclose(law, "W", "Z | W", ["Z", "V"])
     assert whole.information == pytest.approx(d.information, abs=1e-12)
+
+
+def test_a_table_is_released_under_a_condition(tmp_path):
+    """From a CSV file: the condition is in the recipe, on the card and kept; a second release is refused."""
+    pick = random.Random(4)
+    rows = [(pick.choice("fm"), pick.choice("abc"), pick.choice("xyz")) for _ in range(400)]
+    lines = ["who,sex,region,school,outcome"]
+    for i, (sex, region, school) in enumerate(rows):
+        ill = pick.random() < 0.2 + 0.3 * (school == "x") + 0.2 * (sex == "f") * (region == "a")
+        lines.append(f"p{i * 7919 % 400},{sex},{region},{school},{'ill' if ill else 'well'}")
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    asked = {"reveal": "outcome", "use": ["sex", "region", "school"], "rel_tol": 1e-3}
+    release = ch.fit(tmp_path / "t.csv", protect=["sex", "sex | region"], **asked)
+    assert release.recipe.given == ("sex | region",)
+    path = release.save(tmp_path / "r.choral")
+    again = ch.load(path)
+    assert again.digest == release.digest
+    assert again.verify()["given"] == ["sex | region"]
+    assert any("knows region learns nothing more about sex" in line for line in release.card().document["guarantee"])
+    leak = {(f.about, f.given): f.bits for f in release.audit().knowing}
+    assert leak.get((("sex",), ("region",)), 0.0) < 1e-12
+    alone = ch.fit(tmp_path / "t.csv", protect=["sex"], **asked).audit()
+    assert {(f.about, f.given): f.bits for f in alone.knowing}[("sex",), ("region",)] > 1e-4
+    with pytest.raises(ProblemError, match="condition"):
+        ch.fit_after(again, tmp_path / "t.csv", "school", ["sex"], ["sex", "region", "school"])
+
+
+def test_the_command_takes_conditions_with_quoted_values():
+    from choral.show.options import groups
+
+    assert groups('sex, sex | "income=<=50K, net"') == [["sex"], 'sex | "income=<=50K, net"']

@@ -112,11 +112,7 @@ def _knowing(audit: Audit) -> list[str]:
     said = []
     for leak in [leak for leak in audit.knowing if leak.bits >= LARGE][:MOST_NAMED]:
         about, [known] = "+".join(leak.about), leak.given
-        if known in audit.target:
-            remedy = f"keep {known} out of use, and do not publish codes where {known} is known"
-        else:
-            remedy = f"protect {about}+{known}"
-        said.append(f"Who knows {known} learns {_bits(leak.bits)} about {about}: {remedy}.")
+        said.append(f"Who knows {known} learns {_bits(leak.bits)} about {about}: protect '{about} | {known}' as well.")
     return said
 
 

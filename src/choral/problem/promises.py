@@ -50,49 +50,53 @@ def is_conditional(text: Any) -> bool:
     return isinstance(text, Promise) or (isinstance(text, str) and "|" in text)
 
 
-def promise_of(joint: Joint, written: str | Promise) -> Promise:
-    """The promise that an entry of `protect` with a condition is; every column and value is one of the law."""
-    if isinstance(written, Promise):
-        return written
+def read_promise(written: str) -> Promise:
+    """The promise as it is written, its columns and values not yet those of a law.
+
+    >>> read_promise('sex | region+"income=<=50K"')
+    Promise(hidden=('sex',), known=('region', 'income'), only=(('income', '<=50K'),))
+    """
     sides = _split(written, "|")
     if len(sides) != 2 or not all(side.strip() for side in sides):
         raise ProblemError(
             f"`protect` has {written!r}.", "Write what is hidden, one |, and what is known: sex | marital."
         )
-    hidden = tuple(_column(joint, part, written) for part in _split(sides[0], "+"))
     known, only = [], []
     for part in _split(sides[1], "+"):
         name, equals, value = part.strip().strip('"').partition("=")
-        known.append(_column(joint, name, written))
+        known.append(name.strip())
         if equals:
-            only.append((known[-1], _value(joint, known[-1], value.strip().strip('"'))))
-    columns = [*hidden, *known]
+            only.append((known[-1], value.strip().strip('"')))
+    hidden = tuple(part.strip().strip('"') for part in _split(sides[0], "+"))
+    return Promise(hidden, tuple(known), tuple(only))
+
+
+def promise_of(joint: Joint, written: str | Promise) -> Promise:
+    """The promise that an entry of `protect` with a condition is; every column and value is one of the law."""
+    promise = read_promise(written) if isinstance(written, str) else written
+    columns = (*promise.hidden, *promise.known)
+    for name in columns:
+        if name not in joint.names:
+            raise ColumnError(
+                f"`protect` names '{name}' in '{written}', which is no column.", did_you_mean(name, joint.names)
+            )
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
         raise ProblemError(
             f"'{written}' names '{twice}' twice.",
-            "Name each column once, on one side: whoever knows it has nothing to learn.",
+            "Name each column once: whoever knows it has nothing more to learn of it.",
         )
-    return Promise(hidden, tuple(known), tuple(only))
+    return Promise(promise.hidden, promise.known, tuple((c, _value(joint, c, value)) for c, value in promise.only))
 
 
-def _column(joint: Joint, name: str, where: str) -> str:
-    name = name.strip().strip('"')
-    if name not in joint.names:
-        raise ColumnError(
-            f"'{where}' in `protect` names '{name}', which is no column.", did_you_mean(name, joint.names)
-        )
-    return name
-
-
-def _value(joint: Joint, column: str, text: str) -> Any:
-    """The value of a column that is written like this."""
+def _value(joint: Joint, column: str, given: Any) -> Any:
+    """The value of a column, or the one that is written like this."""
     alphabet = joint.alphabets[joint.position(column)]
-    found = [value for value in alphabet if str(value) == text]
+    found = [value for value in alphabet if value == given] or [value for value in alphabet if str(value) == given]
     if len(found) != 1:
         listed = ", ".join(str(value) for value in alphabet[:8])
         raise ColumnError(
-            f"'{column}' has no value '{text}'." if not found else f"Two values of '{column}' are written '{text}'.",
+            f"'{column}' has no value '{given}'." if not found else f"Two values of '{column}' are written '{given}'.",
             f"Its values are {listed}{', …' if len(alphabet) > 8 else ''}.",
         )
     return found[0]

@@ -17,7 +17,8 @@ from typing import Any
 from choral.describe.joint import Joint
 from choral.design.result import Disclosure
 from choral.errors import VerificationError
-from choral.exact.certificate import encode
+from choral.exact.certificate import encode, promises_of
+from choral.problem.promises import promise_of
 from choral.laws.choice import about_frequencies
 from choral.tables.kinds import kind_of_type, kind_of_value
 from choral.tables.recipe import Column, Recipe, labels
@@ -35,9 +36,10 @@ def check_recipe(disclosure: Disclosure, recipe: Recipe) -> None:
     _need(merged == bool(recipe.merged), "states are merged without a column for them, or the reverse")
     _need(_same(document["reveal"], recipe.reveal), "the target is another")
     _need(_same(document["protect"], recipe.protect), "the protected groups are others")
+    given = [promise_of(law, text) for text in recipe.given] if set(recipe.shown) <= set(law.names) else None
+    _need(promises_of(document) == given, "the conditions are others")
     _need(_same(document["use"], [recipe.state_column] if merged else recipe.use), "the used columns are others")
-    shown = {*recipe.reveal, *(name for group in recipe.protect for name in group)}
-    columns = [column for column in recipe.columns if not merged or column.name in shown]
+    columns = [column for column in recipe.columns if not merged or column.name in recipe.shown]
     listed = [(column.name, column.values) for column in columns]
     if recipe.state_column is not None:
         listed.append((recipe.state_column, tuple(symbols(recipe))))

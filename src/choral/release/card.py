@@ -19,6 +19,7 @@ from typing import Any
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
+from choral.problem.kernel import Conditional
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.rounding import Rounded, rounded
 from choral.tables.binned import binned_and_protected, bins_of, inside_bins, spoken
@@ -292,6 +293,7 @@ def _guarantee(release: Release, about: str) -> list[str]:
             words.append(f"{told} makes no value of {name} more than {budget['ratio']} times more or less likely.")
         else:
             words.append(f"{told} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
+    words += [_given(promise, bins_of(recipe)) for promise in release.disclosure.problem.conditions]
     if limit := inside_bins(binned_and_protected(recipe)):
         words.append(limit)
     if release.disclosure.problem.further:
@@ -299,6 +301,17 @@ def _guarantee(release: Release, about: str) -> list[str]:
     target = " and ".join(release.disclosure.problem.target.columns)
     words.append(f"Of all such codes this one was sought to tell most about {target}.")
     return words
+
+
+def _given(promise: Conditional, bins: Mapping[str, int]) -> str:
+    """A promise under a condition in words, with what it does not cover."""
+    only = dict(promise.only)
+    known = " and ".join(f"that {c} is {only[c]}" if c in only else spoken([c], bins) for c in promise.known)
+    hidden = spoken(promise.hidden, bins, " and ")
+    return (
+        f"Somebody who knows {known} learns nothing more about {hidden}, exactly; what {known} tells about {hidden} is not "
+        "hidden by this, and somebody who knows it in part, or another column as well, is not covered."
+    )
 
 
 def _limits(release: Release) -> list[str]:

@@ -46,7 +46,7 @@ class Posed:
     @cached_property
     def problem(self) -> Problem:
         """The problem that is to be solved."""
-        return pose(self.law, self.recipe.reveal, self.recipe.protect, self.use)
+        return pose(self.law, self.recipe.reveal, self.recipe.promises, self.use)
 
     def codes_that_suffice(self) -> int:
         """nul(P)+1, with which nothing is lost (app1): a code that nobody needs is a rare code, which helps nobody."""
@@ -120,7 +120,7 @@ def fit(
     found = disclose(
         posed.law,
         posed.recipe.reveal,
-        posed.recipe.protect,
+        posed.recipe.promises,
         posed.use,
         tol=tol,
         rel_tol=rel_tol,
@@ -174,6 +174,7 @@ def pose_table(
         columns=tuple(columns),
         use=asked.use,
         protect=asked.protect,
+        given=asked.given,
         reveal=asked.reveal,
         combinations=(*kept, *(cell for cells in merged for cell in cells)),
         kept=len(kept),
@@ -210,6 +211,11 @@ def united(table: Source, asked: Asked, earlier: Recipe) -> Asked:
 
     Both codes are published, and the pair looks at what either looks at: so these columns are not added in silence.
     """
+    if asked.given or earlier.given:
+        raise ProblemError(
+            f"A second release with the condition '{(*asked.given, *earlier.given)[0]}'.",
+            "After an earlier release, or after this one, protect the columns of the condition together: Z+V.",
+        )
     left_out = [name for name in earlier.use if name not in asked.use]
     if left_out:
         whole = ",".join((*earlier.use, *(name for name in asked.use if name not in earlier.use)))

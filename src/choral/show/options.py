@@ -31,7 +31,10 @@ Table = Annotated[
 ]
 Reveal = Annotated[str | None, typer.Option(help="What to tell: a column, or several joined by +. Default: W.")]
 Protect = Annotated[
-    str | None, typer.Option(help="Columns or groups that stay private: A,B or A+B,C. Default: each used column.")
+    str | None,
+    typer.Option(
+        help="Columns or groups that stay private: A,B or A+B,C; or given what others know: A,A|B. Default: each used column."
+    ),
 ]
 Use = Annotated[str | None, typer.Option(help="Columns that the channel may look at. Default: all but the target.")]
 Order = Annotated[int, typer.Option(help="Protect every K of the protected columns together.")]
@@ -106,11 +109,15 @@ def split(text: str | None, mark: str) -> list[str] | None:
     return parts
 
 
-def groups(text: str | None) -> list[list[str]] | None:
-    """Protected groups as written on the command line: groups apart by commas, columns joined by +.
+def groups(text: str | None) -> list[list[str] | str] | None:
+    """What is protected as written on the command line: apart by commas, columns joined by +, conditions as they are.
 
-    >>> groups("sex+race,age")
-    [['sex', 'race'], ['age']]
+    >>> groups("sex+race,age,sex|marital")
+    [['sex', 'race'], ['age'], 'sex|marital']
     """
-    parts = split(text, ",")
-    return None if parts is None else [split(part, "+") or [] for part in parts]
+    if text is None:
+        return None
+    from choral.problem.promises import is_conditional, split_promises
+
+    parts = [part for part in split_promises(text) if part]
+    return [part if is_conditional(part) else split(part, "+") or [] for part in parts]

@@ -34,10 +34,11 @@ def spoken(names: Iterable[str], bins: Mapping[str, int], mark: str = "+") -> st
 
 
 def protections(problem: Problem, bins: Mapping[str, int]) -> list[str]:
-    """Every protected group in words, with its budget if it has one."""
+    """Everything that is protected in words: groups, with a budget if they have one, and what is promised given others."""
     names = [spoken(group.columns, bins) for group in problem.groups]
     budgets = map(problem.budget, range(len(names)))
-    return [n if budget is None else f"{n} ({budget})" for n, budget in zip(names, budgets, strict=True)]
+    groups = [n if budget is None else f"{n} ({budget})" for n, budget in zip(names, budgets, strict=True)]
+    return [*groups, *(promise.name for promise in problem.conditions)]
 
 
 def inside_bins(columns: Sequence[str]) -> str:

@@ -6,12 +6,13 @@ Counting runs in DuckDB, so the table may be larger than memory; only the counts
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from choral.describe.joint import Joint
 from choral.errors import LawError, ProblemError, TooLargeError
 from choral.problem.pose import Group, pose
+from choral.problem.promises import is_conditional, read_promise, split_promises
 from choral.tables.bins import Bins, edges_of
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
 from choral.tables.recipe import Column, canonical_sql, labels
@@ -28,12 +29,13 @@ Counts = dict[tuple[Any, ...], int]
 
 @dataclass(frozen=True)
 class Asked:
-    """What is revealed, protected and used, and all these columns in the order of the table."""
+    """What is revealed, protected and used, and all these columns in the order of the table; `given` has the conditions."""
 
     reveal: tuple[str, ...]
     protect: tuple[tuple[str, ...], ...]
     use: tuple[str, ...]
     needed: tuple[str, ...]
+    given: tuple[str, ...] = ()
 
 
 def asked_of(
@@ -52,10 +54,16 @@ def asked_of(
         table.require([id], "id")
     names = [name for name in table.columns if name != id]
     outline = Joint(names, [[0]] * len(names), {(0,) * len(names): 1})
-    problem = pose(outline, reveal, protect, use, order)
+    listed = split_promises(protect) if isinstance(protect, str) else protect
+    given = [entry.strip() for entry in listed or () if isinstance(entry, str) and is_conditional(entry)]
+    whole = [replace(read_promise(entry), only=()) for entry in given]  # which values a condition has is not known yet
+    plain = listed if not given or listed is None else [*(entry for entry in listed if entry not in given), *whole]
+    problem = pose(outline, reveal, plain, use, order)
     groups = tuple(group.columns for group in problem.groups)
     needed = {*problem.target.columns, *problem.columns, *(name for group in groups for name in group)}
-    return Asked(problem.target.columns, groups, problem.columns, tuple(name for name in names if name in needed))
+    needed.update(name for promise in whole for name in (*promise.hidden, *promise.known))
+    columns = tuple(name for name in names if name in needed)
+    return Asked(problem.target.columns, groups, problem.columns, columns, tuple(given))
 
 
 def complete(table: Source, needed: Sequence[str], missing: str) -> str:

@@ -21,6 +21,7 @@ from choral.describe.joint import missing_as_none
 from choral.describe.records import by_name
 from choral.errors import ColumnError, LawError, ReleaseFileError, TooLargeError, did_you_mean
 from choral.exact.certificate import decode, encode
+from choral.problem.promises import read_promise
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value
 from choral.tables.source import EMPTY, AsRead
 from choral.tables.sql import identifier, text_literal
@@ -204,6 +205,21 @@ class Recipe:
     empty: str | None = None
     id: str | None = None
     """The column that identifies the records that were fitted, by which the ledger knows who is behind the card."""
+    given: tuple[str, ...] = ()
+    """Promises under a condition, as they were written: `sex | marital`."""
+
+    @property
+    def promises(self) -> list[tuple[str, ...] | str]:
+        """All that is protected, as `protect` takes it."""
+        return [*self.protect, *self.given]
+
+    @cached_property
+    def shown(self) -> frozenset[str]:
+        """The columns that are revealed, or that something is promised about: they stay apart in the law."""
+        named = [*self.reveal, *(name for group in self.protect for name in group)]
+        for promise in map(read_promise, self.given):
+            named += [*promise.hidden, *promise.known]
+        return frozenset(named)
 
     @property
     def size(self) -> int:
@@ -313,6 +329,7 @@ class Recipe:
             "columns": [column.to_document() for column in self.columns],
             "use": list(self.use),
             "protect": [list(group) for group in self.protect],
+            **({"given": list(self.given)} if self.given else {}),
             "reveal": list(self.reveal),
             "combinations": [list(codes) for codes in self.combinations],
             "kept": self.kept,
@@ -337,6 +354,7 @@ class Recipe:
                 columns=tuple(Column.from_document(column) for column in document["columns"]),
                 use=tuple(document["use"]),
                 protect=tuple(tuple(group) for group in document["protect"]),
+                given=tuple(map(str, document.get("given", []))),
                 reveal=tuple(document["reveal"]),
                 combinations=tuple(tuple(map(int, codes)) for codes in document["combinations"]),
                 kept=int(document["kept"]),
@@ -357,7 +375,7 @@ class Recipe:
                 f"The recipe of the release cannot be read: {error!r}.", "Get the file again from whoever made it."
             ) from None
         known = {column.name for column in recipe.columns}
-        named = {*recipe.use, *recipe.reveal, *(name for group in recipe.protect for name in group)}
+        named = {*recipe.use, *recipe.shown}
         fits = named == known and recipe.missing in MISSING and recipe.unseen in UNSEEN
         fits = fits and recipe.empty in (*EMPTY, None)
         if not fits or not recipe._counts_fit() or not (recipe.after is None or recipe.after.is_whole()):

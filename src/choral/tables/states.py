@@ -54,7 +54,7 @@ def with_states(joint: Joint, recipe: Recipe) -> Joint:
     """The law with the column that names the state, where combinations were merged; the law itself where not."""
     if recipe.state_column is None:
         return joint
-    shown = {*recipe.reveal, *(name for group in recipe.protect for name in group)}
+    shown = recipe.shown
     names = [name for name in joint.names if name in shown]
     where, used = [joint.position(name) for name in names], [joint.position(name) for name in recipe.use]
     sums: defaultdict[Cell, int] = defaultdict(int)

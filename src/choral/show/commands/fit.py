@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from choral.describe.joint import Joint
     from choral.design.result import Disclosure
     from choral.ledger.book import Ledger as OpenLedger
+    from choral.problem.pose import Group
     from choral.release.card import Card
     from choral.release.file import Release
     from choral.tables.recipe import Recipe
@@ -54,6 +55,7 @@ FIT = examples(
     "choral fit clinic.duckdb::visits --reveal outcome --rel-tol 1e-3 --time-limit 60 -o r.choral",
     "choral fit table.csv --reveal outcome --protect age,sex --leakage age=0.01 -o r.choral",
     "choral fit table.csv --reveal outcome --protect age,sex --ratio age=21/20 -o r.choral",
+    "choral fit table.csv --reveal outcome --protect 'sex,sex|region' -o r.choral",
     "choral fit table.csv --reveal income --protect age,sex --after r.choral -o second.choral",
 )
 DECODE = examples("choral decode card.json codes.parquet -o posterior.parquet")
@@ -65,7 +67,7 @@ class Question:
 
     law: Joint
     reveal: Sequence[str] | None
-    protect: Sequence[Sequence[str]] | None
+    protect: Sequence[Group] | None
     use: Sequence[str] | None
     order: int = 1
     bins: Mapping[str, int] = field(default_factory=dict)
@@ -423,6 +425,7 @@ def summary(found: Disclosure) -> dict[str, Any]:
         "reveal": list(found.problem.target.columns),
         "use": list(found.problem.columns),
         "protect": [list(group.columns) for group in found.problem.groups],
+        "given": [promise.name for promise in found.problem.conditions],
         "leakage": found.leakage,
         "information": found.information,
         "upper_bound": found.upper_bound,
@@ -562,7 +565,7 @@ def _question(
         rules = read_bins(bins or [])
         posed = pose_table(source, *asked, bins=rules, missing=missing, min_count=min_count, law=law)
     recipe = posed.recipe
-    return Question(posed.law, recipe.reveal, recipe.protect, posed.use, bins=bins_of(recipe))
+    return Question(posed.law, recipe.reveal, recipe.promises, posed.use, bins=bins_of(recipe))
 
 
 def _fit_example(

@@ -55,6 +55,6 @@ def points(posed: Posed, progress: Callable[[float, float, str], None]) -> Itera
     for text in leakages(posed.problem):
         budget = None if text == "0" else dict.fromkeys(names, text)
         found = disclose(
-            posed.law, recipe.reveal, recipe.protect, posed.use, leakage=budget, rel_tol=REL_TOL, progress=progress
+            posed.law, recipe.reveal, recipe.promises, posed.use, leakage=budget, rel_tol=REL_TOL, progress=progress
         )
         yield text, TradeoffPoint(float(text), found.information, found.upper_bound, max(found.leakage.values()), found)
