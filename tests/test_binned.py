@@ -28,7 +28,7 @@ def release() -> Release:
 @pytest.fixture
 def csv(tmp_path):
     path = tmp_path / "table.csv"
-    path.write_text("W,age,sex\n" + "".join(f"{int(r['W'])},{r['age']},{r['sex']}\n" for r in people()))
+    path.write_text("W,age,sex\n" + "".join(f"{str(r['W']).lower()},{r['age']},{r['sex']}\n" for r in people()))
     return path
 
 

@@ -25,6 +25,7 @@ from choral.release.fit import fit
 from choral.release.second import fit_after
 from choral.show.cli import app
 from choral.show.report import render
+from choral.verifier.reading import VERSIONS
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_an_altered_file_is_refused(saved):
 
 
 def test_a_newer_version_is_refused_with_the_remedy(saved):
-    document = {**ch.disclose(ch.examples.xor()).document, "version": 2}
+    document = {**ch.disclose(ch.examples.xor()).document, "version": VERSIONS[-1] + 1}
     saved.write_text(document_to_text(sealed(document)), encoding="utf-8")
     with pytest.raises(ReleaseFileError, match=r"newer.*upgrade"):
         ch.load(saved)
