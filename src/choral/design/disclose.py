@@ -139,7 +139,8 @@ def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
     channel = repair(problem, with_at_most(problem, floats_of(solution.channel), limits.codes))
     channel = within_budgets(problem, channel)
     after = float(stated_information(problem, channel))
-    how = f"{solution.how}; {channel.codes} of {solution.channel.codes} codes kept, at a cost of {before - after:.3g} bits"
+    cost = f"at a cost of {before - after:.3g} bits" if after < before else "at no cost"
+    how = f"{solution.how}; {channel.codes} of {solution.channel.codes} codes kept, {cost}"
     return replace(solution, channel=channel, how=how)
 
 
