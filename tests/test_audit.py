@@ -151,6 +151,25 @@ def test_the_summary_names_each_leak_and_its_remedy(found):
     assert "pass every test" in text
 
 
+def test_an_audit_is_shown_in_words(found):
+    assert str(found) == found.summary
+    assert repr(found) == "Audit(outcome, 4 codes: the promise is kept, the codes passed)"
+
+
+def test_a_bound_that_excludes_nothing_is_not_given_as_one(release, tmp_path):
+    """With few records any law of new ones is possible; a validation table can still bound what is told in bits."""
+    few = people(40, seed=5)
+    small = fit(few, "outcome", ["sex", "race"], ["sex", "race", "school"], codes=4)
+    found = audit(small)
+    assert {g.about for g in found.out_of_sample[0].groups if g.bound >= 1} >= {("race",)}
+    assert "For new records nothing is known, with confidence 0.95 (from the fitted table)" in found.summary
+    assert f"rarest value ({min(map(few['race'].count, set(few['race'])))})" in found.summary
+    assert "at most 1 between" not in found.summary
+    page = small.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "nothing is known from the fitted table: too few of its records have the rarest private value." in page
+    assert "nothing is known, with" not in audit(release).summary
+
+
 def test_honest_codes_pass_and_others_do_not(release, table, codes, found):
     """The seeds are among the 99 in 100 that pass at 0.01."""
     assert all(test.adjusted >= 0.01 for test in found.output.tests if test.protected)

@@ -148,6 +148,15 @@ def _new_records(audit: Audit) -> list[str]:
     if not audit.out_of_sample:
         return []
     best = min(audit.out_of_sample, key=lambda bound: bound.advantage)
+    validated = any(bound.source == VALIDATION for bound in audit.out_of_sample)
+    what = "a larger validation table" if validated else "a larger table, or one that the fit never saw (--validation),"
+    if not validated and best.advantage >= 1:
+        unbounded = [group for group in best.groups if group.bound >= 1]
+        return [
+            f"For new records nothing is known, with confidence {best.confidence:g} (from {best.source}), of what the code "
+            f"tells about {', '.join(spoken(group.about, audit.bins) for group in unbounded)}: too few records have the "
+            f"rarest value ({min(group.count for group in unbounded)}); {what} may say more."
+        ]
     said = (
         f"For new records, with confidence {best.confidence:g} (from {best.source}), the code tells at most "
         f"{at_most(best.bits, 2)} bits about any protected group; and, with the same confidence, the probability of "
@@ -155,8 +164,6 @@ def _new_records(audit: Audit) -> list[str]:
     )
     if best.advantage < LARGE_ADVANTAGE:
         return [said + "."]
-    validated = any(bound.source == VALIDATION for bound in audit.out_of_sample)
-    what = "a larger validation table" if validated else "a larger table, or one that the fit never saw (--validation),"
     return [f"{said}: {what} lowers this."]
 
 
@@ -171,9 +178,11 @@ def _output(audit: Audit) -> list[str]:
         [] if len(ordered) == len(failed) else ["They may be of another release or another table, or drawn twice."]
     )
     if FILE in ordered or ROW in ordered:
-        remedies.append("Their order tells protected values: disclose without --arrange and --with-rows.")
+        remedies.append("Their order may tell protected values: disclose without --arrange and --with-rows.")
     if any(order not in (FILE, ROW) for order in ordered):
-        remedies.append("Their identifiers were given in an order that tells protected values: give others, at random.")
+        remedies.append(
+            "Their identifiers were given in an order that may tell protected values: give others, at random."
+        )
     what = [f"{'+'.join(test.about)} is {test.question}" if test.about else test.question for test in failed]
     return [
         "The codes that were given out FAIL, as by chance one honest output in a hundred does: they contradict that "

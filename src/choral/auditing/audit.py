@@ -80,7 +80,7 @@ class UnderLaw:
         return {"name": self.name, "rows": self.rows, "private": self.private, "groups": groups}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """The findings. `laws[0]` is the release's own law, under which every group without a budget is private by proof; so is
     it under the next `further` laws, which the release declares.
@@ -142,6 +142,14 @@ class Audit:
     def summary(self) -> str:
         """One paragraph: which leaks are large, and what to do about each."""
         return summary_of(self)
+
+    def __str__(self) -> str:
+        return self.summary
+
+    def __repr__(self) -> str:
+        kept = "kept" if self.kept else "BROKEN"
+        tests = "" if self.output is None else f", the codes {'passed' if self.passed else 'FAILED'}"
+        return f"Audit({'+'.join(self.target)}, {self.codes} codes: the promise is {kept}{tests})"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, nothing rounded."""

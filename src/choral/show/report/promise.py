@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from choral.auditing.out_of_sample import VALIDATION
 from choral.describe.display import Cell, Listing, Shown, at_most
 from choral.release.leakage import Leakage
 from choral.show.report.markup import Html, Part, bits, count, element, fold, joined, listing, paragraph, share
@@ -257,6 +258,8 @@ def _new_records(subject: Subject) -> Limit:
             count(best.rows, "row"),
             ").",
         ]
+        if best.advantage >= 1 and best.source != VALIDATION:
+            found = [f"nothing is known from {best.source}: too few of its records have the rarest private value."]
     return Limit(
         "Records to come",
         "For records that are not in the table the promise holds as far as the law is right for them.",
