@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 
@@ -144,6 +145,21 @@ def test_a_fit_that_tells_nothing_says_so(folder):
     asked = ("--reveal", "W", "--use", "sex", "--protect", "sex")
     assert "remark       nothing is told" in run("fit", folder / "table.csv", *asked, "-o", folder / "r").output
     assert "nothing is told" not in fitted(folder).output
+
+
+def test_a_fit_whose_records_are_mostly_merged_says_so(folder):
+    asked = ("--reveal", "W", "--protect", "sex", "--use", "sex,age", "--min-count", "3")
+    shown = run("fit", folder / "table.csv", *asked, "-o", folder / "r").output
+    with (folder / "table.csv").open() as file:
+        seen = [(row["sex"], row["age"]) for row in csv.DictReader(file)]
+    rare = sum(seen.count(pair) < 3 for pair in seen)
+    assert 2 * rare > len(seen)
+    assert f"remark       {100 * rare / len(seen):.0f} % of records have combinations that are merged as rare" in shown
+    assert "that the used columns tell (rare combinations merged) and" in shown
+    few = fitted(folder).output
+    assert "merged as rare" not in few
+    assert "that the used columns tell and" in few
+    assert "merged       none occurs less than 5 times (--min-count)" in few
 
 
 def test_a_card_whose_codes_are_too_rare_for_a_posterior_is_remarked_upon(folder):

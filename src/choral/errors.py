@@ -79,11 +79,13 @@ def did_you_mean(wrong: object, known: Iterable[object]) -> str:
 
     >>> did_you_mean("agee", ["age", "sex"])
     "Did you mean 'age'?"
+    >>> did_you_mean("?", range(20))
+    'Known: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …, 19.'
     """
     names = [str(name) for name in known]
     folded = {name.casefold(): name for name in reversed(names)}
     close = difflib.get_close_matches(str(wrong).casefold(), list(folded), n=1, cutoff=0.5)
     if close:
         return f"Did you mean '{folded[close[0]]}'?"
-    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
-    return f"Known: {shown}." if names else "There are none."
+    shown = names if len(names) <= 12 else [*names[:11], "…", names[-1]]  # the target is often the last column
+    return f"Known: {', '.join(shown)}." if names else "There are none."

@@ -442,10 +442,12 @@ def summary(found: Disclosure) -> dict[str, Any]:
 def summary_lines(found: Disclosure, recipe: Recipe | None = None) -> list[str]:
     """What a disclosure says of itself, for people."""
     entropy, everything = found.problem.entropy_of_target, found.problem.information_of_states
+    merged = " (rare combinations merged)" if recipe is not None and recipe.merged else ""
     return [
         f"reveals      {found.problem.target.name}",
         *_protection(found, recipe),
-        f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell and {entropy:.9f} in all",
+        f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell{merged} and "
+        f"{entropy:.9f} in all",
         f"certified    no private channel exceeds {found.upper_bound:.9f} bits",
         f"codes        {found.codes}, for {counted(len(found.states), 'state')}",
         f"how          {found.how}",
@@ -496,12 +498,16 @@ def _table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> lis
 
     recipe = release.recipe
     into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
-    merged = f"{counted(sum(recipe.merged), 'combination')} into {into}" if recipe.merged else "no combination"
+    what = (
+        f"{counted(sum(recipe.merged), 'combination')} into {into}, those that occur"
+        if recipe.merged
+        else "none occurs"
+    )
     lines = [
         *_remarks(release),
         f"law          {recipe.law['about']}",
         f"looks at     {', '.join(recipe.use)}",
-        f"merged       {merged}, those that occur less than {counted(recipe.min_count, 'time')} (--min-count)",
+        f"merged       {what} less than {counted(recipe.min_count, 'time')} (--min-count)",
     ]
     for column in recipe.columns:
         if column.edges is not None:
@@ -532,13 +538,20 @@ def _table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> lis
 
 def _remarks(release: Release) -> list[str]:
     """What a curator might overlook in the numbers."""
-    found = release.disclosure
+    found, recipe = release.disclosure, release.recipe
+    lines = []
     if found.information == 0:
-        return [
+        lines.append(
             "remark       nothing is told: every record's code says the same. Use more columns that are not protected, "
             "or protect fewer; choral bounds says what is possible"
-        ]
-    return []
+        )
+    rare = sum(found.problem.weights[recipe.kept :]) if found.problem.size == recipe.size else 0
+    if 2 * rare > found.problem.total:
+        lines.append(
+            f"remark       {100 * rare / found.problem.total:.0f} % of records have combinations that are merged as rare; "
+            "the code cannot tell them apart: use fewer columns (--use), or cut numbers into bins (--bins)"
+        )
+    return lines
 
 
 def _question(

@@ -167,7 +167,7 @@ def _of_table(subject: Subject, recipe: Recipe) -> list[tuple[str, Cell | Html]]
                     count(len(recipe.merged), "state"),
                     ", beside ",
                     count(recipe.kept, "state"),
-                    " of their own.",
+                    " of their own. What the used columns tell is meant after that, wherever this page says it.",
                 ]
             )
             if merged
