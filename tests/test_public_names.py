@@ -239,7 +239,7 @@ def test_the_bound_of_a_file_is_claimed_until_it_is_verified(tmp_path):
 
 
 @pytest.mark.parametrize("table", [True, False])
-def test_a_forged_bound_is_loaded_as_a_claim_and_neither_verified_nor_saved_nor_reported(table, tmp_path):
+def test_a_forged_bound_is_loaded_as_a_claim_and_neither_verified_nor_given_out(table, tmp_path):
     """Not below the information: only the proof, which bounds by more than is claimed, can show that it does not hold."""
     rows = [{**row, "W": row["a"] & row["b"]} for row in ROWS]
     whole = ch.fit(rows, "W", ["a", "b"], ["a", "b"]) if table else ch.disclose(ch.examples.clinic(), "diagnosis")
@@ -259,6 +259,10 @@ def test_a_forged_bound_is_loaded_as_a_claim_and_neither_verified_nor_saved_nor_
     if table:
         with pytest.raises(VerificationError):
             found.report(tmp_path / "report.html")
+        with pytest.raises(VerificationError):
+            found.card(tmp_path / "card.json", ledger=tmp_path / "l")
+        assert not (tmp_path / "card.json").exists()
+        assert not (tmp_path / "l").exists()
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,8 @@ class Release:
         other_people: bool = False,
         force: bool = False,
     ) -> Card:
-        """The public card, with probabilities of at most `precision` decimals. With a path it is written and recorded.
+        """The public card, with probabilities of at most `precision` decimals. With a path it is written and recorded,
+        after the verifier has accepted the release.
 
         The ledger (default: `release.ledger`) refuses a card of nearly the same people as an earlier one. It knows who is
         behind this one if it is given the `table` and the release was fitted with `id`; `other_people` declares that they are
@@ -214,6 +215,8 @@ class Release:
 
         made = card_of(self, precision)
         if path is not None:
+            if not self.bound_verified:
+                self.verify()
             record = self._book(ledger)
             keep_apart({"the card": Path(path)}, {"the release": self.path, "the ledger": record})
             with whole_file(Path(path), force) as hidden:
