@@ -403,6 +403,33 @@ def test_a_flipped_bit_anywhere_is_noticed_or_loses_nothing(path):
     assert noticed > 10
 
 
+def test_a_flipped_bit_of_an_index_is_noticed_or_everybody_is_still_known(path):
+    """Rows are sealed; what leads to them must be in order too, or people would be looked for in vain."""
+    whole = bytes(told(path, list(range(200)), [1] * 200).read_bytes())
+    with sqlite3.connect(path) as sql:
+        [(page,)] = sql.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'record_part'")
+    begin = (page - 1) * ledger_file.PAGE
+    draw = random.Random(7)
+    used = [place for place in range(begin + ledger_file.PAGE // 2, begin + ledger_file.PAGE) if whole[place]]
+    noticed = 0
+    for place in draw.sample(used, 20):
+        path.write_bytes(whole)
+        flipped(path, place, draw.randrange(8))
+        try:
+            with refused("elsewhere", 200, "a"):
+                told(path, list(range(200)), [1] * 200, release="b")
+        except LedgerError:
+            noticed += 1
+    assert noticed > 10
+
+
+@pytest.mark.parametrize("statement", ["PRAGMA user_version = 2", "DELETE FROM seal"])
+def test_damage_to_what_says_how_to_read_a_ledger_is_called_damage(path, statement):
+    edited(told(path, [1], [10]), statement)
+    with pytest.raises(LedgerError, match=r"damaged.*backup"), open_ledger(path):
+        pass
+
+
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 99, 100, 5000, 16384, 40000])
 def test_a_ledger_cut_short_is_refused_and_left_as_it_is(path, size):
     told(path, [1, 2, 3], [10, 20, 30])

@@ -2,7 +2,7 @@
 
 **The seal.** Every change of the ledger ends, in the same transaction, with a keyed hash (HMAC, SHA-256) of all that
 it holds: each row of each table, the ledger's key, and all seals before. It is recomputed when the ledger is opened, and
-again before an entry if another process has written meanwhile. So a ledger that lost rows, or in which a bit was flipped,
+again before an entry if another process has written meanwhile; so is whether SQLite's indexes lead to all rows. So a ledger that lost rows, or in which a bit was flipped,
 be it of its key, is refused as damaged, and never taken for one that knows less. The key is in the file: the seal notices
 accidents and edits by hand, not somebody who has the file and sets out to forge it.
 
@@ -253,7 +253,7 @@ def _upgrade(sql: sqlite3.Connection, path: Path) -> None:
         sql.execute("ROLLBACK")
         return
     damaged = LedgerError(f"The ledger {path} is damaged.", RESTORE)
-    if sql.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
+    if not _whole(sql) or sql.execute("SELECT 1 FROM sqlite_schema WHERE name = 'seal'").fetchone():
         raise damaged
     keys = sql.execute("SELECT key FROM about").fetchall()
     if len(keys) != 1 or not isinstance(keys[0][0], bytes) or len(keys[0][0]) != KEY_BYTES:
@@ -266,6 +266,11 @@ def _upgrade(sql: sqlite3.Connection, path: Path) -> None:
     sql.execute(f"PRAGMA user_version = {VERSION}")
     _sealed(sql, 0, UPGRADED)
     sql.execute("COMMIT")
+
+
+def _whole(sql: sqlite3.Connection) -> bool:
+    """Whether SQLite finds the file in order. The seal is over rows, and records are looked up through an index of them."""
+    return bool(sql.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)])
 
 
 def _sealed(sql: sqlite3.Connection, number: int, note: str) -> Seal:
@@ -299,12 +304,17 @@ def _fold(mac: hmac.HMAC, row: tuple[Any, ...]) -> None:
 
 
 def _last_seal(sql: sqlite3.Connection) -> Seal:
-    return Seal(*sql.execute("SELECT * FROM seal ORDER BY number DESC LIMIT 1").fetchone())
+    last = sql.execute("SELECT * FROM seal ORDER BY number DESC LIMIT 1").fetchone()
+    if last is None:
+        raise ValueError("its seals are gone")
+    return Seal(*last)
 
 
 def _verify(sql: sqlite3.Connection, path: Path) -> None:
     """Raise unless the ledger is as its last seal says, and not older than the last that was noted of it."""
     try:
+        if not _whole(sql):
+            raise ValueError("its pages do not fit together")
         seal = _last_seal(sql)
         records, mac = _mac(sql, seal)
     except (sqlite3.Error, ValueError, TypeError, UnicodeError) as error:
