@@ -465,6 +465,26 @@ def test_a_copy_that_went_its_own_way_is_refused(path, tmp_path, monkeypatch):
         told(tmp_path / "copy", [2], [21], table="w", release="b")
 
 
+def test_ledgers_that_changed_places_say_so_until_something_is_recorded(path, tmp_path):
+    other = told(tmp_path / "other.ledger", [7], [70])
+    aside = told(path, [1], [10]).rename(tmp_path / "aside")
+    other.rename(path)
+    aside.rename(other)
+    for _ in range(2):
+        with open_ledger(path) as ledger:
+            assert f"last used at {other}" in ledger.remarks[0]
+            assert "Another ledger was at" in ledger.remarks[1]
+    told(path, [8], [80], table="u")
+    with open_ledger(path) as ledger:
+        assert ledger.remarks == ()
+
+
+def test_a_ledger_that_was_moved_to_a_free_place_says_nothing(path, tmp_path):
+    told(path, [1], [10]).rename(tmp_path / "moved.ledger")
+    with open_ledger(tmp_path / "moved.ledger") as ledger:
+        assert ledger.remarks == ()
+
+
 def test_a_new_ledger_says_so_until_something_is_recorded(path):
     with open_ledger(path) as ledger:
         assert ledger.new

@@ -2,15 +2,17 @@
 
 **The seal.** Every change of the ledger ends, in the same transaction, with a keyed hash (HMAC, SHA-256) of all that
 it holds: each row of each table, the ledger's key, and all seals before. It is recomputed when the ledger is opened, and
-again before an entry if another process has written meanwhile; so is whether SQLite's indexes lead to all rows. So a ledger that lost rows, or in which a bit was flipped,
-be it of its key, is refused as damaged, and never taken for one that knows less. The key is in the file: the seal notices
-accidents and edits by hand, not somebody who has the file and sets out to forge it.
+again before an entry if another process has written meanwhile; so is whether SQLite's indexes lead to all rows. So a ledger
+that lost rows, or in which a bit was flipped, be it of its key, is refused as damaged, and never taken for one that knows
+less. The key is in the file: the seal notices accidents and edits by hand, not somebody who has the file and sets out to
+forge it.
 
 **Old copies.** A backup that is put back has a true seal and knows less. So the number and the hash of the last seal are
 noted outside, in the user's state folder (`$XDG_STATE_HOME`, else `~/.local/state`, and there `choral/ledgers`), in a file
 named by a hash of the ledger's key. A ledger that has fewer entries than was noted, or other ones, is an old copy, or a copy
 that went its own way, and is refused. What this cannot notice: a copy that is used by another user or on another machine,
-a copy that is put back together with the state folder, and that a ledger was deleted (a new one says that it is new).
+a copy that is put back together with the state folder, and that a ledger was deleted (a new one says that it is new). Of two
+ledgers that changed places each says, until something is recorded in it, that another one was there before.
 
 **New ledgers** are made under another name and get their own when they are whole, so an empty file is never a ledger in
 the making. Until something is recorded a ledger says that it is new, and one that was upgraded what cannot be known of it.
@@ -45,6 +47,7 @@ PAGE = 16384
 """Bytes: records are kept in large pieces."""
 TAG_BYTES = 16
 NEW, UPGRADED, ENTRY = "new", "upgraded", "entry"
+UNKNOWN = "a place that is not known here"
 RESTORE = (
     "Put back the newest backup of it. Another ledger would let the same people be told about for a second time: move this "
     "file away and start one only if nothing that it recorded was ever given out."
@@ -97,6 +100,9 @@ class LedgerFile:
         self._seal = _last_seal(sql)
         self._version = self._data_version()
         self._noted = False
+        noted, here = _read_mark(self.key), str(path.absolute())
+        self._last_place = UNKNOWN if noted is None else noted["ledger"]
+        self._others = _marks_at(path) if self.new or self._last_place != here else []
 
     @property
     def new(self) -> bool:
@@ -117,7 +123,12 @@ class LedgerFile:
                 f"A NEW ledger was started at {self.path}. If anything about these people was given out before, it is in "
                 "another ledger: give nothing out, and name that one (--ledger)."
             )
-            found += [f"Another ledger was at {self.path} before, with {n} entries." for n in _marks_at(self.path)]
+        elif self._others:
+            found.append(
+                f"The ledger at {self.path} was last used at {self._last_place}. If two were mistaken for each other, give "
+                "nothing out, and put them back."
+            )
+        found += [f"Another ledger was at {self.path} before, with {n} entries." for n in self._others]
         if self._seal.number == 0 and self._seal.note == UPGRADED:
             (rows,) = self.sql.execute("SELECT coalesce(max(rows), 0) FROM disclosed").fetchone()
             found.append(
@@ -151,11 +162,14 @@ class LedgerFile:
                     self.sql.execute("ROLLBACK")
                 raise
         self._seal, self._version = seal, self._data_version()
-        self.note()
+        self.note(recorded=True)
 
-    def note(self) -> None:
-        """Note the last seal outside, so that an old copy is recognised."""
-        self._noted = _note(self.key, self._seal, self.path)
+    def note(self, recorded: bool = False) -> None:
+        """Note the last seal outside, so that an old copy is recognised; and the place, if it is not another's, or from the
+        first entry on."""
+        here = str(self.path.absolute())
+        place = here if recorded or self.new or not self._others else self._last_place
+        self._noted = _note(self.key, self._seal, place)
 
     def _data_version(self) -> int:
         """A number that changes when another connection writes."""
@@ -366,12 +380,12 @@ def _read_mark(key: bytes) -> dict[str, Any] | None:
         return None
 
 
-def _note(key: bytes, seal: Seal, path: Path) -> bool:
+def _note(key: bytes, seal: Seal, place: str) -> bool:
     """Note a seal; whether that could be done. Where it fails, what was noted before is still true."""
     mark = _mark(key)
     if mark is None:
         return False
-    text = json.dumps({"entry": seal.number, "seal": seal.mac.hex(), "ledger": str(path.absolute())})
+    text = json.dumps({"entry": seal.number, "seal": seal.mac.hex(), "ledger": place})
     try:
         if not mark.is_file() or mark.read_text(encoding="utf-8") != text:
             write_whole(mark, text, True)
