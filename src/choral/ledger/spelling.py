@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NUMBER = r"([+-]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]\+([0-9]{1,2}))?"
-HIDDEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+HIDDEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 """Fillers and variation selectors: they show nothing, and are counted as letters or marks."""
 WILD, NUMERIC = 1, 2
 _MARKS = np.zeros(256, dtype=np.uint8)
