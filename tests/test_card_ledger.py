@@ -110,6 +110,14 @@ def test_with_identifiers_other_people_are_admitted_and_nearly_the_same_are_not(
         record(path, spelt, id="who")
 
 
+def test_the_same_people_with_a_record_more_are_refused_whatever_the_columns(path):
+    """A person who is in the table twice: with one visit less, nobody is missing, and a record is."""
+    record(path, rows(), id="who")
+    for table in (rows() + rows([5]), rows() + rows(range(40))):
+        with pytest.raises(LedgerError, match=f"people behind this card have {len(table)} records, and had 40"):
+            record(path, table, id="who", reveal="V", protect=["b"], use=["b"])
+
+
 def test_values_that_changed_since_are_refused_and_new_columns_are_not(path):
     record(path, rows(), id="who")
     with pytest.raises(LedgerError, match="Values of 'W' have changed"):

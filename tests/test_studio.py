@@ -305,6 +305,11 @@ def test_columns_are_described(client):
     )
 
 
+def test_columns_may_have_any_name(client):
+    found = upload(client, "v,N\na,1\nb,1\nb,2\n").json()
+    assert [column["shown"] for column in found["columns"]] == [["b", "a"], ["1", "2"]]
+
+
 def test_tables_that_are_opened_at_once_have_numbers_of_their_own(door, workspace, monkeypatch):
     """All twelve are being looked at in the same moment; nobody gets another one's table."""
     meeting = Barrier(12)

@@ -164,7 +164,7 @@ def _same(old: Behind, new: Behind) -> bool:
     """Whether the records of two groups are surely the same; where a group is of version 0.1.0, as far as it is known."""
     counted = _in_both(old, new)
     if counted is not None:
-        return len(set(counted)) == 1
+        return len(set(counted)) == 1 and old.records == new.records
     if old.rows is not None and old.rows == new.rows:
         return True
     unsure = old.whole is None or new.whole is None
@@ -212,6 +212,11 @@ class Groups:
             both, before, now = counted
             if both == 0:
                 return False
+            if both == before == now:
+                raise self._overlap(
+                    f"The {now} people behind this card have {new.records} records, and had {old.records} behind an earlier "
+                    "one"
+                )
             raise self._overlap(
                 f"{both} of the {now} people behind this card are among the {before} behind an earlier one"
             )

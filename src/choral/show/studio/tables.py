@@ -129,7 +129,7 @@ def _facts(source: Source, name: str) -> ColumnFacts:
             return ColumnFacts(name, holds, False, 0, 0, (), True)
     rows = _ask(
         source,
-        f"SELECT CAST({value} AS VARCHAR) AS v, count(*) AS n FROM {source.sql} GROUP BY 1 "
+        f"SELECT v, n FROM (SELECT CAST({value} AS VARCHAR) AS v, count(*) AS n FROM {source.sql} GROUP BY 1) "
         f"ORDER BY v IS NULL, n DESC, v LIMIT {SHOWN}",
     )
     [(many, missing)] = _ask(
