@@ -7,6 +7,7 @@ from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 KINDS = {
@@ -38,6 +39,7 @@ def tables(draw, least=30, most=80, columns=(2, 4), kinds=tuple(KINDS), missing=
     for i, pool in enumerate(pools):
         if all(row[f"x{i}"] is None for row in rows):
             rows[0][f"x{i}"] = pool[0]
+        assume(not all(plain(row[f"x{i}"]) in (None, "") for row in rows))  # an empty text is missing, too
     return rows
 
 

@@ -107,7 +107,7 @@ def test_the_card_the_page_and_the_notebook_say_it(release):
     guarantee = card_of(release).document["guarantee"]
     assert any("exactly independent of age (in 2 bins):" in words for words in guarantee)
     assert any(words.startswith("Of age, what is private is the bin") for words in guarantee)
-    page = render(release, audit=audit(release, people()))
+    page = render(release, findings=audit(release, people()))
     assert "age (in 2 bins)" in page
     assert "Values inside a bin" in page
     assert "age (in 2 bins), sex" in release._repr_html_()

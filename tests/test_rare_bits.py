@@ -181,7 +181,7 @@ def test_the_verifier_finds_the_same_relative_interval(n, q, monkeypatch):
         "multipliers": certificate.hexadecimal(solution.bound.multipliers),
         "exchangeable": [list(x) for x in solution.bound.exchangeable],
     }
-    bound = verifier.bound_from_extreme_points(law, names, names, document["protect"], prior, proof, list(d.states))
+    bound = verifier.bound_from_extreme_points(law, names, names, document["protect"], [], prior, proof, list(d.states))
     told = verifier.information(law, names, names, verifier.Channel(document, prior), prior)
     point = self_point(n, q)
     assert within(bound[0], bound[1], "1e-40")

@@ -16,7 +16,6 @@ from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -36,9 +35,9 @@ from choral.errors import (
     LawError,
     LedgerError,
     ProblemError,
-    ReleaseFileError,
     TooLargeError,
 )
+from choral.files import keep_apart
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.second import fit_after
@@ -589,11 +588,13 @@ def test_folders_of_one_kind_are_tables(tmp_path):
 
 
 def test_where_codes_may_go(tmp_path):
-    table = SimpleNamespace(source=SimpleNamespace(path=tmp_path / "t"))
-    for target, book in (("t", "l"), ("t/codes.csv", "l"), ("o", "o"), ("o", "o/ledger"), ("", "l")):
-        with pytest.raises(ReleaseFileError):
-            disclose._check_apart(tmp_path / target, tmp_path / book, table)
-    disclose._check_apart(tmp_path / "o", tmp_path / "l", table)
+    """A folder of codes is neither the table nor the ledger, holds none of them and lies in none of them."""
+    for folder in ("t", "p"):
+        (tmp_path / folder).mkdir()
+    for target, book in (("t", "l"), ("t/codes.csv", "l"), ("o", "o"), ("p", "p/ledger"), ("", "l")):
+        with pytest.raises(FileInTheWayError):
+            keep_apart({"the codes": tmp_path / target}, {"the ledger": tmp_path / book, "the table": tmp_path / "t"})
+    keep_apart({"the codes": tmp_path / "o"}, {"the ledger": tmp_path / "l", "the table": tmp_path / "t"})
 
 
 # ---- the page about it ----------------------------------------------------------------------------------------------

@@ -119,5 +119,4 @@ def groups(text: str | None) -> list[list[str] | str] | None:
         return None
     from choral.problem.promises import is_conditional, split_promises
 
-    parts = [part for part in split_promises(text) if part]
-    return [part if is_conditional(part) else split(part, "+") or [] for part in parts]
+    return [part if is_conditional(part) else split(part, "+") or [] for part in split_promises(text)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -104,7 +105,7 @@ def sufficient_statistic(
         for w in group:
             for x, weight in rows[w].items():
                 cells[i, *x] = cells.get((i, *x), 0) + weight
-    name = f"{' '.join(targets)}\u0303"
+    name = unicodedata.normalize("NFC", f"{' '.join(targets)}\u0303")
     while name in others:
         name += "'"
     alphabets = [classes, *(joint.alphabets[joint.position(column)] for column in others)]
