@@ -441,7 +441,7 @@ def test_whole_or_not_at_all(running, table, release, tmp_path, monkeypatch):
     left.mkdir(parents=True)
     (left / "part-0.csv").write_text("left behind by a killed run")
     out.mkdir()
-    (out / "old").touch()
+    (out / "old.csv").touch()
 
     def killed(*_):
         raise KeyboardInterrupt
@@ -451,7 +451,7 @@ def test_whole_or_not_at_all(running, table, release, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         spark.disclose_table(release, path, out, book, "who", force=True)
     monkeypatch.setattr(disclose, "_put_in_place", put_in_place)
-    assert [p.name for p in out.iterdir()] == ["old"]
+    assert [p.name for p in out.iterdir()] == ["old.csv"]
     with pytest.raises(FileInTheWayError):
         spark.disclose_table(release, path, out, book, "who")
     spark.disclose_table(release, path, out, book, "who", force=True)

@@ -202,9 +202,9 @@ def _from_frame(frame: Any, empty: str | None) -> SparkTable:
     name = "the Spark frame"
     check_names(list(frame.columns), name)
     with in_plain_words(name):
-        empty = frame.limit(0).toArrow()
+        outline = frame.limit(0).toArrow()
     connection = connect()
-    connection.register(FRAME, empty)
+    connection.register(FRAME, outline)
     source = Source(connection, FRAME, columns_of(connection, FRAME, name), name, empty=empty)
     return SparkTable(frame, source, False, ())
 
