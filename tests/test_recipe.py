@@ -22,7 +22,8 @@ from tables import tables
 
 from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
 from choral.release.fit import pose_table
-from choral.tables.recipe import Column, Recipe, literal
+from choral.tables.columns import Column, literal
+from choral.tables.recipe import Recipe
 from choral.tables.source import Source, open_table, reading
 
 

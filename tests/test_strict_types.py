@@ -23,7 +23,8 @@ from choral.errors import ColumnError, FieldError, LawError, ProblemError, Relea
 from choral.release.fit import fit, pose_table
 from choral.show.cli import app
 from choral.tables.bins import edges_of
-from choral.tables.recipe import Column, Recipe
+from choral.tables.columns import Column
+from choral.tables.recipe import Recipe
 from choral.tables.source import AsRead, open_table, reading
 
 TYPES = [

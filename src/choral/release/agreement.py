@@ -20,8 +20,9 @@ from choral.errors import VerificationError
 from choral.exact.certificate import encode, promises_of
 from choral.laws.choice import about_frequencies
 from choral.problem.promises import promise_of
+from choral.tables.columns import Column, labels
 from choral.tables.kinds import kind_of_type, kind_of_value
-from choral.tables.recipe import Column, Recipe, labels
+from choral.tables.recipe import Recipe
 from choral.tables.states import symbols
 
 

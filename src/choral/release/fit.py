@@ -20,8 +20,9 @@ from choral.problem.pose import Group, pose
 from choral.reductions.chain import reduced_problem
 from choral.release.file import KEY_BYTES, Release
 from choral.tables.bins import Bins, check_bins, rules_of
+from choral.tables.columns import Column
 from choral.tables.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
-from choral.tables.recipe import MISSING, UNSEEN, Column, Recipe
+from choral.tables.recipe import MISSING, UNSEEN, Recipe
 from choral.tables.source import AsRead, Source, opened
 from choral.tables.states import merge_rare, with_states
 

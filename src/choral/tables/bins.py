@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from choral.errors import LawError, ProblemError
+from choral.tables.columns import number_sql
 from choral.tables.forms import form_of
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
-from choral.tables.recipe import number_sql
 from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
 

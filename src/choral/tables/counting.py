@@ -14,8 +14,8 @@ from choral.errors import LawError, ProblemError, TooLargeError
 from choral.problem.pose import Group, pose
 from choral.problem.promises import is_conditional, read_promise, split_promises
 from choral.tables.bins import Bins, edges_of
+from choral.tables.columns import Column, canonical_sql, labels
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
-from choral.tables.recipe import Column, canonical_sql, labels
 from choral.tables.source import Source, reading
 
 MOST_VALUES = 2000

@@ -20,7 +20,8 @@ from choral.show.report.markup import (
 )
 from choral.show.report.subject import Subject
 from choral.tables.binned import binned_and_protected, bins_of, inside_bins, protections
-from choral.tables.recipe import Column, Recipe, labels
+from choral.tables.columns import Column, labels
+from choral.tables.recipe import Recipe
 
 MOST_NAMES = 8
 """Names in a sentence; then "and so many more"."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from choral.errors import ChoralError, LawError, ProblemError
+from choral.tables.columns import canonical_sql
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
-from choral.tables.recipe import canonical_sql
 from choral.tables.source import Source, open_table, reading
 
 T = TypeVar("T")
