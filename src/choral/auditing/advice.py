@@ -31,6 +31,7 @@ def summary_of(audit: Audit) -> str:
         *_columns(audit),
         *_together(audit),
         *_knowing(audit),
+        *_beyond(audit),
         *_composition(audit),
         *_laws(audit),
         *_new_records(audit),
@@ -114,6 +115,18 @@ def _knowing(audit: Audit) -> list[str]:
         about, [known] = "+".join(leak.about), leak.given
         said.append(f"Who knows {known} learns {_bits(leak.bits)} about {about}: protect '{about} | {known}' as well.")
     return said
+
+
+def _beyond(audit: Audit) -> list[str]:
+    large = [leak for leak in audit.beyond if leak.bits >= LARGE][:1]
+    return [
+        f"Who knows only {leak.given[0]} learns {_bits(leak.bits)} about {'+'.join(leak.about)}: a promise given a column is "
+        "for whoever knows it exactly; protect both columns together if this matters."
+        if len(leak.given) == 1
+        else f"Who knows {' and '.join(leak.given)} learns {_bits(leak.bits)} about {'+'.join(leak.about)}: protect "
+        f"'{'+'.join(leak.about)} | {'+'.join(leak.given)}' as well."
+        for leak in large
+    ]
 
 
 def _composition(audit: Audit) -> list[str]:

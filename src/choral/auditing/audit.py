@@ -23,6 +23,7 @@ from choral.auditing.out_of_sample import OutOfSample, uniform_bound, validated_
 from choral.auditing.output_tests import OutputTests, output_tests
 from choral.auditing.ranking import Estimates, within_reach
 from choral.auditing.serial import serial_tests
+from choral.auditing.side_knowledge import beyond_promises
 from choral.auditing.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
@@ -88,7 +89,8 @@ class Audit:
     `columns` are those in no protected group, the target first; `together` pairs and triples, by what they tell beyond
     their parts; `knowing` what the code tells about a protected group to someone who knows another column. These are under
     the law named `view`. Both last have the largest leaks only; `looked` says how many were computed. `absence` is what it
-    tells about each protected group that a record of the table has no code, where `missing drop` leaves some out.
+    tells about each protected group that a record of the table has no code, where `missing drop` leaves some out. `beyond`
+    is what it tells where promises `Z | V` end: to whoever knows V in part, or another column as well.
 
     `bins` are the binned columns and how many bins each has: everywhere else such a column stands for its bin. `inside` is
     what the code tells about the raw values of protected ones, under the table.
@@ -104,6 +106,7 @@ class Audit:
     columns: tuple[Leakage, ...]
     together: tuple[Together, ...]
     knowing: tuple[Leakage, ...]
+    beyond: tuple[Leakage, ...]
     absence: tuple[Leakage, ...]
     composition: tuple[CompositionLeak, ...]
     out_of_sample: tuple[OutOfSample, ...]
@@ -166,6 +169,7 @@ class Audit:
             "columns": [leak.to_json() for leak in self.columns],
             "together": [leak.to_json() for leak in self.together],
             "knowing": [leak.to_json() for leak in self.knowing],
+            "beyond": [leak.to_json() for leak in self.beyond],
             "absence": [leak.to_json() for leak in self.absence],
             "composition": [leak.to_json() for leak in self.composition],
             "out_of_sample": [bound.to_json() for bound in self.out_of_sample],
@@ -343,6 +347,7 @@ def _findings(
         columns=tuple(sorted(others, key=lambda leak: (leak.about[0] not in target, -leak.bits))),
         together=(*pairs, *triples),
         knowing=tuple(knowing),
+        beyond=tuple(beyond_promises(seen, disclosure.problem.conditions, columns)),
         absence=() if absence is None else tuple(absence.leakage(group) for group in groups),
         composition=() if composed is None else composition_leaks(composed[0], groups[:MOST_GROUPS], composed[1]),
         out_of_sample=tuple(bounds),

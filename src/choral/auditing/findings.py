@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def listings(found: Audit) -> list[Listing]:
     """All tables, in the order in which they are read."""
-    parts = (protected, absence, inside_the_bins, others, together, knowing, composition, new_records, output)
+    parts = (protected, absence, inside_the_bins, others, together, knowing, beyond, composition, new_records, output)
     return [listing for part in parts for listing in part(found)]
 
 
@@ -66,6 +66,12 @@ def knowing(found: Audit) -> list[Listing]:
     """What the code tells about a protected group to someone who knows another column."""
     looked = found.looked["knowing"]
     return [_leaks(found, f"Knowing another column: {looked.at} of {looked.of} looked at", found.knowing)]
+
+
+def beyond(found: Audit) -> list[Listing]:
+    """What the code tells where promises given a column end."""
+    title = "Not covered by a promise given a column: it known in part, or another one as well; the largest of each"
+    return [_leaks(found, title, found.beyond)] if found.beyond else []
 
 
 def composition(found: Audit) -> list[Listing]:

@@ -71,14 +71,13 @@ def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
     table = source if isinstance(source, Source) else open_table(source, recipe.as_read)
     recipe.check(table.columns, table.name)
     names = [column.name for column in recipe.columns if column.name in table.columns]
-    extra, left_out = _further(table, names) if further else ([], [])
-    items = [recipe.column(name).code_sql(table.columns[name]) for name in names]
-    items += [f"CAST({identifier(name)} AS VARCHAR)" for name in extra]
-    rows = _grouped(table, recipe, [*names, *extra], items)
+    extra, left_out = few_valued(table, names) if further else ([], [])
+    items = items_of(table, recipe, [*names, *extra])
+    rows = grouped(table, recipe, [*names, *extra], items)
     while len(rows) > MOST_CELLS and extra:
         left_out.append(extra.pop())
         items.pop()
-        rows = _grouped(table, recipe, [*names, *extra], items)
+        rows = grouped(table, recipe, [*names, *extra], items)
     counts: defaultdict[tuple[Hashable, ...], int] = defaultdict(int)
     dropped = refused = 0
     new = len(release.disclosure.states)
@@ -90,7 +89,7 @@ def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
             refused += n
             continue
         values = (
-            *(_value(recipe, name, i) for name, i in zip(names, codes, strict=False)),
+            *(value_at(recipe, name, i) for name, i in zip(names, codes, strict=False)),
             *codes[len(names) :],
             absent if state is None else state if state >= 0 else new,
         )
@@ -125,7 +124,7 @@ def raw_leakage(release: Release, source: Any) -> tuple[list[Leakage], list[str]
         if not set(group) <= set(table.columns):
             continue
         items = [canonical_sql(name, kind_of_type(table.columns[name]) or "") for name in group]
-        rows = _grouped(table, recipe, group, items, MOST_RAW_CELLS + 1)
+        rows = grouped(table, recipe, group, items, MOST_RAW_CELLS + 1)
         values = {tuple(row[1:-1]) for row in rows}
         if len(values) > MOST_RAW or len(rows) > MOST_RAW_CELLS:
             too_many.append("+".join(group))
@@ -272,7 +271,7 @@ def _keys(output: Source) -> list[str]:
     return keys
 
 
-def _further(table: Source, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def few_valued(table: Source, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Columns beside these that have few values, and those that have too many."""
     others = [name for name in table.columns if name not in names]
     usable = [name for name in others if kind_of_type(table.columns[name]) is not None and not set(",|+") & set(name)]
@@ -285,9 +284,19 @@ def _further(table: Source, names: Sequence[str]) -> tuple[list[str], list[str]]
     return kept, [name for name in others if name not in kept]
 
 
-def _grouped(
+def items_of(table: Source, recipe: Recipe, names: Sequence[str]) -> list[str]:
+    """SQL for some columns: the position in its alphabet for one of the release, the text for another."""
+    own = {column.name for column in recipe.columns}
+    return [
+        recipe.column(name).code_sql(table.columns[name]) if name in own else f"CAST({identifier(name)} AS VARCHAR)"
+        for name in names
+    ]
+
+
+def grouped(
     table: Source, recipe: Recipe, names: Sequence[str], items: Sequence[str], most: int | None = None
 ) -> list[Any]:
+    """The state, the items and a count of the rows of a table, for every combination; of at most so many."""
     inner = recipe.select(table.sql, table.columns, list(dict.fromkeys([*names, *recipe.use])), STATE)
     listed = "".join(f", {item} AS c{i}" for i, item in enumerate(items))
     with reading(table):
@@ -297,6 +306,6 @@ def _grouped(
         ).fetchall()
 
 
-def _value(recipe: Recipe, name: str, position: int | None) -> Hashable:
+def value_at(recipe: Recipe, name: str, position: int | None) -> Hashable:
     found: Hashable = UNSEEN if position is None else recipe.column(name).values[position]
     return found

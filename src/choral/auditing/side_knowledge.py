@@ -1,0 +1,229 @@
+"""What a code tells about a protected column to somebody who knows another column, and what a promise against it costs.
+
+A promise `Z | V` covers whoever knows V exactly. Whoever knows V in part, or a second column as well, is another person: what
+the code tells them is measured here, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from choral.auditing.tabulate import STATE, few_valued, grouped, items_of, value_at
+from choral.describe.joint import Cell, Joint
+from choral.design.disclose import disclose
+from choral.errors import ChoralError
+from choral.problem.kernel import Conditional
+from choral.problem.promises import read_promise
+from choral.release.file import Release
+from choral.release.leakage import Leakage, Published, contingency, with_unseen
+from choral.tables.recipe import Recipe
+from choral.tables.source import Source
+
+MUCH = 0.01
+"""Bits from which on side knowledge is named."""
+MOST_CELLS = 100_000
+"""Columns whose values make more cells with the states than this are not looked at: the answer shall come at once."""
+MOST_COLUMNS = 60
+"""So many columns beside those of the release are looked at."""
+MOST_ROWS = 60_000_000
+"""Rows that are read in all to look at them: some ten seconds."""
+MOST_SPLITS = 6
+"""Of a known column of at most so many values every split in two is tried: 31 of them."""
+COST_TOLERANCE = 0.01
+"""The price of a promise is said in whole percents."""
+
+
+@dataclass(frozen=True)
+class Fear:
+    """What somebody who knows a column learns from the code, and the promise that would close it.
+
+    `still_told` is how many bits about the target a code with that promise tells at least, None where it was not found.
+    """
+
+    leak: Leakage
+    still_told: float | None = None
+
+    @property
+    def promise(self) -> str:
+        """As `protect` has it."""
+        return f"{'+'.join(self.leak.about)} | {'+'.join(self.leak.given)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**self.leak.to_json(), "promise": self.promise, "still_told": self.still_told}
+
+
+def fears(release: Release, table: Source) -> list[Fear]:
+    """Protected groups about which the code tells much to whoever knows one other column of the table; the worst first.
+
+    Under the law of the release for its own columns, and under the table's frequencies for the others that have few values.
+    """
+    found = [leak for published, given in _views(release, table) for leak in _leaks(release, published, given)]
+    return [Fear(leak) for leak in sorted(found, key=lambda leak: -leak.bits) if leak.bits >= MUCH]
+
+
+def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fear:
+    """The fear with what a code that keeps its promise too would tell; as it is, where none is found in time."""
+    problem, recipe = release.disclosure.problem, release.recipe
+    if problem.budgets or problem.further or recipe.after is not None:
+        return fear
+    [known] = fear.leak.given
+    names = list(dict.fromkeys([*_columns_of(recipe), known]))
+    counts = _counts(release, table, names)
+    if counts is None:
+        return fear
+    law = Joint.from_counts(counts, [*names, STATE])
+    promises = [*recipe.promises, fear.promise]
+    try:
+        found = disclose(law, recipe.reveal, promises, [STATE], rel_tol=COST_TOLERANCE, time_limit=time_limit)
+    except ChoralError:
+        return fear
+    return Fear(fear.leak, found.information)
+
+
+def sentence(fear: Fear, told: float) -> str:
+    """For a curator: right guesses, then bits, then what to write and what it costs; `told` is I(W;Y) as it is."""
+    leak, [known] = fear.leak, fear.leak.given
+    about = "+".join(leak.about)
+    cost = ""
+    if fear.still_told is not None:
+        cost = f" ({fear.still_told:.3f} bits of the target would still be told, instead of {told:.3f})"
+    return (
+        f"somebody who knows {known} guesses {about} right {percent(leak.guess_after)} with the code instead of "
+        f"{percent(leak.guess_before)} ({leak.bits:.3f} bits); --protect '{fear.promise}' closes it for who knows {known} "
+        f"exactly{cost}"
+    )
+
+
+def percent(share: Fraction | float) -> str:
+    """A probability as people say it.
+
+    >>> percent(Fraction(2, 3))
+    '66.7 %'
+    """
+    return f"{100 * float(share):.1f} %"
+
+
+def beyond_promises(published: Published, promises: Sequence[Conditional], columns: Sequence[str]) -> list[Leakage]:
+    """What the code tells where each promise `Z | V` ends: to whoever knows V in part, or another column as well."""
+    found = [
+        leak
+        for promise in promises
+        for leak in (partial_knowledge(published, promise), two_columns(published, promise, columns))
+    ]
+    return sorted((leak for leak in found if leak is not None), key=lambda leak: -leak.bits)
+
+
+def partial_knowledge(published: Published, promise: Conditional) -> Leakage | None:
+    """What the code tells about Z to whoever knows of V only in which of two sets it is: the split that tells most.
+
+    None if V has one value, or too many to try every split.
+    """
+    about, known = promise.hidden, promise.known
+    by_known: defaultdict[Cell, dict[Cell, dict[int, int]]] = defaultdict(dict)
+    for cell, row in published.weights([*known, *about]).items():
+        by_known[cell[: len(known)]][cell[len(known) :]] = row
+    cells = sorted(by_known)
+    if not 2 <= len(cells) <= MOST_SPLITS:
+        return None
+
+    def split(inside: tuple[Cell, ...]) -> Leakage:
+        rest = [cell for cell in cells if cell not in inside]
+        parts = [contingency(_sum(by_known[v] for v in part), published.total) for part in (inside, rest)]
+        values = " or ".join(_value_of(published.law, known, cell) for cell in inside)
+        return Leakage(
+            about,
+            (f"whether {'+'.join(known)} is {values}",),
+            math.fsum(share for part in parts for share in part.bits.values()),
+            all(part.independent for part in parts),
+            Fraction(sum(part.best_row for part in parts), published.total),
+            Fraction(sum(part.best_cells for part in parts), published.total),
+        )
+
+    return max((split(inside) for inside in _splits(cells)), key=lambda leak: leak.bits)
+
+
+def two_columns(published: Published, promise: Conditional, others: Sequence[str]) -> Leakage | None:
+    """The largest I(Z; Y | V, U) over columns U beside V, where `Z | V` is promised; None where there is none above zero."""
+    beside = [name for name in others if name not in (*promise.hidden, *promise.known)]
+    found = [published.leakage(promise.hidden, [*promise.known, name]) for name in beside]
+    return max((leak for leak in found if not leak.zero), key=lambda leak: leak.bits, default=None)
+
+
+def _splits(cells: Sequence[Cell]) -> Iterator[tuple[Cell, ...]]:
+    """Every split in two parts, as the part without the first cell."""
+    for size in range(1, len(cells)):
+        yield from combinations(cells[1:], size)
+
+
+def _sum(tables: Iterator[Mapping[Any, Mapping[int, int]]]) -> dict[Any, dict[int, int]]:
+    found: defaultdict[Any, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for table in tables:
+        for z, row in table.items():
+            for y, n in row.items():
+                found[z][y] += n
+    return {z: dict(row) for z, row in found.items()}
+
+
+def _value_of(law: Joint, names: Sequence[str], cell: Cell) -> str:
+    return "+".join(str(law.alphabets[law.position(name)][i]) for name, i in zip(names, cell, strict=True))
+
+
+def _protected(recipe: Recipe) -> list[str]:
+    return [name for group in recipe.protect for name in group]
+
+
+def _columns_of(recipe: Recipe) -> list[str]:
+    """Protected and revealed columns, and those of conditions."""
+    given = [name for promise in map(read_promise, recipe.given) for name in (*promise.hidden, *promise.known)]
+    return [*_protected(recipe), *given, *recipe.reveal]
+
+
+def _views(release: Release, table: Source) -> Iterator[tuple[Published, str]]:
+    """The law of the release with each of its columns, then the table's frequencies with each other column."""
+    own, recipe = Published.of(release.disclosure), release.recipe
+    for name in own.law.names:
+        if name != recipe.state_column:
+            yield own, name
+    further, _ = few_valued(table, [*own.law.names, *_protected(recipe)])
+    refused = recipe.unseen == "refuse"
+    channel = release.disclosure.exact_channel if refused else with_unseen(release.disclosure.exact_channel)
+    most = min(MOST_COLUMNS, MOST_ROWS // max(1, recipe.table_rows))
+    for known in [name for name in further if name != recipe.id][:most]:
+        names = list(dict.fromkeys([*_protected(recipe), known]))
+        counts = _counts(release, table, names)
+        if counts is not None:
+            law = Joint.from_counts(counts, [*names, STATE])
+            yield Published(law, tuple(law.alphabets[-1][cell[-1]] for cell in law.cells), channel), known
+
+
+def _leaks(release: Release, published: Published, known: str) -> list[Leakage]:
+    groups = [group.columns for group in release.disclosure.problem.groups]
+    return [published.leakage(group, [known]) for group in groups if known not in group]
+
+
+def _counts(release: Release, table: Source, names: Sequence[str]) -> dict[tuple[Hashable, ...], int] | None:
+    """How many records have which values of some columns and which state; None where there are too many different ones.
+
+    Columns of the release by their alphabets, others as they are written.
+    """
+    recipe, new = release.recipe, len(release.disclosure.states)
+    rows = grouped(table, recipe, names, items_of(table, recipe, names), MOST_CELLS + 1)
+    if len(rows) > MOST_CELLS:
+        return None
+    own = {column.name for column in recipe.columns}
+    found: defaultdict[tuple[Hashable, ...], int] = defaultdict(int)
+    for state, *codes, n in rows:
+        if state is None or (state < 0 and recipe.unseen == "refuse"):
+            continue
+        values = (
+            value_at(recipe, name, code) if name in own else code for name, code in zip(names, codes, strict=True)
+        )
+        found[(*values, state if state >= 0 else new)] += n
+    return dict(found) if found else None

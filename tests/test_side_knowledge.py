@@ -1,0 +1,104 @@
+"""What the code tells to somebody who knows another column: found, priced, and where a promise against it ends."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+import choral as ch
+from choral.auditing.side_knowledge import fears, partial_knowledge, priced, sentence, two_columns
+from choral.release.leakage import Published
+from choral.tables.source import opened
+
+
+def xor_rows(**further):
+    """Fair a, b and their exclusive or, eight times each; further columns are functions of (a, b)."""
+    return [
+        {"W": a ^ b, "a": a, "b": b, **{name: of(a, b) for name, of in further.items()}}
+        for a in (0, 1)
+        for b in (0, 1)
+        for _ in range(8)
+    ]
+
+
+def test_whoever_knows_one_bit_learns_the_other_and_is_named_first():
+    rows = xor_rows(noise=lambda a, b: "same")
+    release = ch.fit(rows, "W", ["a", "b"])
+    with opened(rows) as table:
+        found = fears(release, table)
+    by_promise = {fear.promise: fear.leak for fear in found}
+    assert by_promise["a | b"].bits == pytest.approx(1)
+    assert (by_promise["a | b"].guess_before, by_promise["a | b"].guess_after) == (Fraction(1, 2), 1)
+    assert "a | noise" not in by_promise
+    assert "a right 100.0 % with the code instead of 50.0 %" in " ".join(sentence(fear, 1.0) for fear in found)
+
+
+def test_a_column_that_the_code_does_not_look_at_is_side_knowledge_too_and_the_price_is_found():
+    rows = xor_rows(twin=lambda a, b: "xy"[b])
+    release = ch.fit(rows, "W", ["a", "b"], use=["a", "b"])
+    with opened(rows) as table:
+        worst = next(fear for fear in fears(release, table) if fear.promise == "a | twin")
+        assert worst.leak.bits == pytest.approx(1)
+        # whoever knows the twin knows b: with a hidden from them too nothing is left to tell
+        assert priced(release, table, worst, 10).still_told == pytest.approx(0, abs=1e-9)
+
+
+def test_the_price_of_a_promise_is_what_a_fit_with_it_tells():
+    rows = [
+        {"W": w, "a": a, "v": v}
+        for a in (0, 1)
+        for v in (0, 1, 2)
+        for w in (0, 1)
+        for _ in range(6 + 4 * w * a + 5 * w * v + 3 * a * v)
+    ]
+    release = ch.fit(rows, "W", ["a"], use=["a", "v"])
+    with opened(rows) as table:
+        fear = next(fear for fear in fears(release, table) if fear.promise == "a | v")
+        found = priced(release, table, fear, 10).still_told
+    again = ch.fit(rows, "W", ["a", "a | v"], use=["a", "v"])
+    assert found == pytest.approx(again.information, rel=0.011)
+    with opened(rows) as table:
+        assert not [fear for fear in fears(again, table) if fear.promise == "a | v"]
+
+
+def third_value():
+    """V on three values, P(Z=1 given v) = 0, 1/2, 1 and a target that is 1 with 3/4, 0, 3/4: the code may be the target."""
+    ones, target = (0, 4, 8), (3, 0, 3)
+    counts = {
+        (z, v, w): (ones[v] if z else 8 - ones[v]) * (target[v] if w else 4 - target[v])
+        for z in (0, 1)
+        for v in range(3)
+        for w in (0, 1)
+    }
+    return ch.Joint.from_counts({key: n for key, n in counts.items() if n}, ["Z", "V", "W"])
+
+
+def bits(*shares):
+    return -sum(p * math.log2(p) for p in shares if p)
+
+
+def test_a_promise_given_a_column_does_not_cover_who_knows_it_in_part():
+    found = ch.disclose(third_value(), "W", ["Z", "Z | V"], use=["W"])
+    published, [promise] = Published.of(found), found.problem.conditions
+    assert published.leakage(["Z"]).zero
+    assert published.leakage(["Z"], ["V"]).zero
+    worst = partial_knowledge(published, promise)
+    assert worst is not None
+    # Who knows that V is not the last value (P = 2/3) has Z = 1 with 1/4. The code is 1 with 3/8, then Z = 0 for sure;
+    # else (5/8) Z = 1 has 2/5. The two outer values together: code and Z are both fair, P(Y = 1) = 3/4 under either. So the
+    # worst split is one of the outer values against the rest.
+    assert worst.bits == pytest.approx(2 / 3 * (bits(1 / 4, 3 / 4) - 5 / 8 * bits(2 / 5, 3 / 5)))
+    assert worst.given in {("whether V is 2",), ("whether V is 1 or 2",)}
+    assert ch.audit(found).beyond[0] == worst
+    assert "Who knows only whether V is" in ch.audit(found).summary
+
+
+def test_two_columns_together_know_more_than_each():
+    rows = {(a ^ b ^ c, a, b, c): 1 for a in (0, 1) for b in (0, 1) for c in (0, 1)}
+    law = ch.Joint.from_counts(rows, ["W", "Z", "U", "V"])
+    found = ch.disclose(law, "W", ["Z", "Z | U", "Z | V"], use=["Z", "U", "V"])
+    assert found.information == pytest.approx(1)
+    leak = two_columns(Published.of(found), found.problem.conditions[0], ["Z", "U", "V"])
+    assert leak is not None
+    assert leak.given == ("U", "V")
+    assert leak.bits == pytest.approx(1)
