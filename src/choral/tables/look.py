@@ -1,0 +1,363 @@
+"""A look over the columns of a table: what each holds, and what becomes of it when all that can be used is used.
+
+Four queries answer for all columns: how many values each has (estimated, then counted where that can be done), what texts
+look like in the first rows, and which columns give the target away. Nothing is held here but these numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from choral.errors import ColumnError, LawError, ProblemError, TooLargeError
+from choral.tables.forms import MOMENT
+from choral.tables.kinds import NUMERIC, kind_of_type
+from choral.tables.recipe import canonical_sql
+from choral.tables.source import Source, reading
+from choral.tables.sql import text_literal
+
+MOST_COLUMNS = 2000
+"""A query about all of this many columns takes seconds; of ten thousand, minutes."""
+COUNTED = 100_000
+"""Columns with about this many values at most are counted exactly; of larger ones as many values are sampled by hash."""
+FEW = 20
+"""Numbers with more values than this are cut into bins."""
+SAMPLE = 1000
+"""Rows in which texts are looked at."""
+LONG = 40
+"""Characters, on average, from which a text with many values is one that somebody wrote."""
+UNIQUE = 0.9
+"""Values per record from which a text names records rather than a property of theirs."""
+ALMOST = 0.98
+"""… and from which whole numbers are different in every row, where values are estimated."""
+VARIED = 0.2
+"""Values per record from which texts with more than `MANY` values are names or notes, and not categories."""
+MANY = 50
+LEAST_ROWS = 20
+"""With fewer records every column may have as many values as records, and say nothing by that."""
+EACH = 5
+"""Records per value on average from which it is no accident that a column determines the target."""
+GROUPS = 20
+"""Values of a target at most for which the extents of numbers are compared."""
+DAY_LIKE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[ T][0-9:.]+(?:Z|[+-][0-9:]+)?)?|" + MOMENT
+USED = ("used", "binned")
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """What a column holds, and what becomes of it.
+
+    kind    "number", "category", "date", "text", "identifier", "constant", "empty", "copy" (it gives the target away) or
+            "other" (a type that cannot be a value)
+    role    "target", "protected", "id", or "" for every other column
+    values  how many different ones; exact up to `COUNTED`, about right beyond
+    fate    "told" (the target), "used", "binned" (numbers with many values), "left out", or "asked": see `Look.check`
+    why     in words, where a column is left out or asked about
+    """
+
+    name: str
+    kind: str
+    role: str
+    values: int
+    missing: int
+    fate: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """All columns of a table, in its order, and how many records it has; `targetless` of them lack the target."""
+
+    columns: tuple[ColumnLook, ...]
+    rows: int
+    targetless: int
+
+    @cached_property
+    def usable(self) -> tuple[str, ...]:
+        """The columns that a code can look at, protected ones among them."""
+        return tuple(column.name for column in self.columns if column.fate in USED)
+
+    def check(self) -> None:
+        """Raise for columns that give the target away, unless they were named: a code would tell the target by them.
+
+        All are named in one message, with one line to copy.
+        """
+        asked = [column for column in self.columns if column.fate == "asked"]
+        if asked:
+            what = "; ".join(f"'{column.name}' {column.why}" for column in asked)
+            names = ",".join(column.name for column in asked)
+            raise ProblemError(
+                f"{'This column gives' if len(asked) == 1 else 'These columns give'} the target away: {what}.",
+                f"If it is not known before the target is, leave it out: --drop {names}. If a code may be made of it, name "
+                "all columns to look at: --use.",
+            )
+
+    def lines(self) -> list[str]:
+        """The look as a table for people."""
+        wide = min(max(len(column.name) for column in self.columns), LONG)
+        return [
+            f"{c.name:<{wide}}  {c.role or c.kind:<10}  {_values(c):<24}  {c.fate}{': ' + c.why if c.why else ''}".rstrip()
+            for c in self.columns
+        ]
+
+    def to_document(self) -> dict[str, Any]:
+        """The look for programs."""
+        return {
+            "rows": self.rows,
+            "targetless": self.targetless,
+            "columns": [asdict(column) for column in self.columns],
+        }
+
+
+def look(
+    table: Source,
+    reveal: str | Sequence[str],
+    protect: Sequence[str] = (),
+    *,
+    drop: Sequence[str] = (),
+    id: str | None = None,
+    named: Sequence[str] = (),
+) -> Look:
+    """What the columns of a table hold, and what becomes of each when all that can be used is used.
+
+    Names, dates, free text and identifiers are left out, and so are columns without a value or with one alone. A protected
+    column is never left out: it is in the state in any case. `named` columns were asked for by name: they are used whatever
+    they look like.
+
+    >>> from choral.tables.source import open_table
+    >>> rows = [{"W": i % 2, "name": f"n{i}", "age": i % 30, "copy": "ab"[i % 2], "sex": "fm"[i // 2 % 2]} for i in range(60)]
+    >>> found = look(open_table(rows), "W", ["sex"])
+    >>> [(column.name, column.kind, column.fate) for column in found.columns]  # doctest: +NORMALIZE_WHITESPACE
+    [('W', 'number', 'told'), ('name', 'identifier', 'left out'), ('age', 'number', 'binned'),
+     ('copy', 'copy', 'asked'), ('sex', 'category', 'used')]
+    """
+    target = (reveal,) if isinstance(reveal, str) else tuple(reveal)
+    table.require([*target], "reveal")
+    table.require([*protect], "protect")
+    table.require([*drop], "drop")
+    table.require([id] if id is not None else [], "id")
+    for name in (*target, *protect):
+        if name in drop:
+            raise ColumnError(f"`drop` names '{name}', which is revealed or protected.", "Leave it in.")
+    if len(table.columns) > MOST_COLUMNS:
+        raise TooLargeError(
+            f"{table.name} has {len(table.columns)} columns; at most {MOST_COLUMNS} are looked over.",
+            "Name those that a code may look at: --use A,B,C.",
+        )
+    facts = _facts(table, target)
+    rows, targetless = facts.rows, facts.targetless
+    if targetless == rows:
+        raise LawError(f"The column '{'+'.join(target)}' of {table.name} has no values.", "Reveal another.")
+    columns = []
+    for name in table.columns:
+        kind, why = facts.kind(name)
+        role = "target" if name in target else "protected" if name in protect else "id" if name == id else ""
+        gives = (
+            facts.gives_away(name) if role in ("", "protected") and kind not in ("other", "empty", "constant") else ""
+        )
+        if role == "target":
+            fate, why = "told", ""
+        elif role == "id":
+            fate, why = "left out", "identifies records (--id)"
+        elif name in drop:
+            fate, why = "left out", "as asked (--drop)"
+        elif role == "protected" or name in named:
+            fate, why = _used(kind, facts.distinct[name]), ""
+        elif gives and kind not in ("identifier", "text"):
+            kind, fate, why = "copy", "asked", gives
+        else:
+            fate = "left out" if why else _used(kind, facts.distinct[name])
+        columns.append(ColumnLook(name, kind, role, facts.distinct[name], rows - facts.present[name], fate, why))
+    return Look(tuple(columns), rows, targetless)
+
+
+def _used(kind: str, values: int) -> str:
+    return "binned" if kind == "number" and values > FEW else "used"
+
+
+def _values(column: ColumnLook) -> str:
+    about = "about " if column.values > COUNTED else ""
+    values = f"{about}{column.values} value{'' if column.values == 1 else 's'}"
+    return f"{values}, {column.missing} missing" if column.missing else values
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """Numbers about all columns: records with a value, different values, how texts look, what gives the target away."""
+
+    table: Source
+    rows: int
+    targetless: int
+    present: Mapping[str, int]
+    distinct: Mapping[str, int]
+    long: Mapping[str, float]
+    dates: Mapping[str, float]
+    leaks: Mapping[str, str]
+
+    def kind(self, name: str) -> tuple[str, str]:
+        """What a column is, and why it would be left out."""
+        type_ = self.table.columns[name]
+        kind, present, many = kind_of_type(type_), self.present[name], self.distinct[name]
+        if not present:
+            return "empty", "it has no values"
+        if kind is None:
+            return "other", f"a column of {type_} is no value: make columns of its parts"
+        if many == 1 and present == self.rows:
+            return "constant", "it has one value"
+        if kind in ("date", "datetime") or self.dates.get(name, 0) > UNIQUE:
+            return "date", "give what matters of a date, a year or an age, as a number"
+        unique = many == present if many <= COUNTED else many > ALMOST * present
+        if kind == "int" and unique and present == self.rows >= LEAST_ROWS:
+            return "identifier", "another value in every row"
+        if kind != "text":
+            return ("category" if kind == "bool" else "number"), ""
+        if present >= LEAST_ROWS and many > MANY and self.long[name] > LONG:
+            return "text", f"texts of {self.long[name]:.0f} characters on average"
+        if present >= LEAST_ROWS and many >= UNIQUE * present:
+            return "identifier", "another value in nearly every row"
+        if (many > MANY and many > VARIED * present) or many > COUNTED:
+            return "text", f"{many} different texts"
+        return "category", ""
+
+    def gives_away(self, name: str) -> str:
+        """How a column gives the target away, or nothing."""
+        return self.leaks.get(name, "")
+
+
+def _facts(table: Source, target: Sequence[str]) -> _Facts:
+    kinds = {name: kind_of_type(type_) for name, type_ in table.columns.items()}
+    values = {name: canonical_sql(name, kind or "") for name, kind in kinds.items()}
+    plain = [name for name in table.columns if kinds[name] is not None]
+    texts = [name for name in plain if kinds[name] == "text"]
+    whole = " OR ".join(f"({values[name]}) IS NULL" for name in target)
+    items = [table.tally(), f"{table.tally(f'CASE WHEN {whole} THEN 1 END')}"]
+    items += [table.tally(value) for value in values.values()]
+    items += [f"approx_count_distinct({values[name]})" for name in plain]
+    items += [f"avg(strlen({values[name]}))" for name in texts]
+    row = iter(_row(table, f"SELECT {', '.join(items)} FROM {table.sql}"))
+    rows, targetless = next(row), next(row)
+    present = {name: next(row) for name in values}
+    about = {name: next(row) for name in plain}
+    long = {name: next(row) or 0.0 for name in texts}
+    exact = _distinct(table, {name: values[name] for name in plain}, about)
+    distinct = {name: min(exact.get(name, 0), present[name]) for name in values}
+    dates = _share_of_dates(table, {name: values[name] for name in texts})
+    others = [name for name in plain if name not in target and distinct[name] + (present[name] < rows) > 1]
+    several = min(distinct[name] for name in target) if len(target) > 1 else distinct[target[0]]
+    leaks = {}
+    if several > 1:
+        leaks = _determined(table, others, values, target, distinct, present)
+        ordered = [name for name in others if kinds[name] in (*NUMERIC, "date", "datetime") and name not in leaks]
+        if len(target) == 1 and several <= GROUPS:
+            leaks |= _apart(table, ordered, values, target[0], distinct)
+    return _Facts(table, rows, targetless, present, distinct, long, dates, leaks)
+
+
+def _sampled(value: str, about: int) -> tuple[str, int]:
+    """SQL, ` FILTER (…)`, that keeps a share of the values of a column, the same in every row; and of how many one."""
+    every = max(1, 2 * about // COUNTED) if about > COUNTED else 1
+    return (f" FILTER (hash({value}) % {every} = 0)" if every > 1 else ""), every
+
+
+def _distinct(table: Source, values: Mapping[str, str], about: Mapping[str, int]) -> dict[str, int]:
+    """How many values columns have: exactly where it is about `COUNTED` at most, from a share of the values beyond."""
+    if not values:
+        return {}
+    kept = {name: _sampled(value, about[name]) for name, value in values.items()}
+    items = ", ".join(f"count(DISTINCT {value}){kept[name][0]}" for name, value in values.items())
+    row = _row(table, f"SELECT {items} FROM {table.sql}")
+    return {name: many * kept[name][1] for name, many in zip(values, row, strict=True)}
+
+
+def _share_of_dates(table: Source, values: Mapping[str, str]) -> dict[str, float]:
+    """The share of the texts of columns, in the first rows, that are written like dates or points in time."""
+    if not values:
+        return {}
+    like = text_literal(DAY_LIKE)
+    items = ", ".join(f"avg(CAST(regexp_full_match({value}, {like}) AS INTEGER))" for value in values.values())
+    row = _row(table, f"SELECT {items} FROM (SELECT * FROM {table.sql} LIMIT {SAMPLE})")
+    return {name: share or 0.0 for name, share in zip(values, row, strict=True)}
+
+
+def _determined(
+    table: Source,
+    names: Sequence[str],
+    values: Mapping[str, str],
+    target: Sequence[str],
+    distinct: Mapping[str, int],
+    present: Mapping[str, int],
+) -> dict[str, str]:
+    """The columns each of whose values comes with one value of the target, missing ones included.
+
+    A value is compared by a share of the values where there are many. That a column with few records per value determines
+    the target may be an accident; one to one it is not.
+    """
+    many = max(distinct[name] for name in target)
+    candidates = [
+        n for n in names if distinct[n] >= many - 1 and (present[n] >= EACH * distinct[n] or distinct[n] <= many)
+    ]
+    if not candidates:
+        return {}
+    known = " AND ".join(f"({values[name]}) IS NOT NULL" for name in target)
+    few = _pairs(
+        table, candidates, values, target, distinct, f"(SELECT * FROM {table.sql} WHERE {known} LIMIT {SAMPLE})"
+    )
+    candidates = [name for name in candidates if few[name][0] == few[name][1]]
+    found = {}
+    for name, (own, pairs, targets) in _pairs(
+        table, candidates, values, target, distinct, f"{table.sql} WHERE {known}"
+    ).items():
+        if own == pairs == targets:
+            found[name] = f"is a copy of '{'+'.join(target)}': each value of one has one of the other"
+        elif own == pairs and present[name] >= EACH * distinct[name]:
+            found[name] = f"determines '{'+'.join(target)}': each of its values comes with one value of it"
+    return found
+
+
+def _pairs(
+    table: Source,
+    names: Sequence[str],
+    values: Mapping[str, str],
+    target: Sequence[str],
+    distinct: Mapping[str, int],
+    relation: str,
+) -> dict[str, tuple[int, int, int]]:
+    """For each of these columns how many values it has, how many pairs with the target, and how many the target has."""
+    if not names:
+        return {}
+    together = ", ".join(values[name] for name in target)
+    items = []
+    for name in names:
+        kept, _ = _sampled(values[name], distinct[name])
+        for what in (values[name], f"{values[name]}, {together}", together):
+            items.append(f"count(DISTINCT hash({what})){kept}")
+    row = _row(table, f"SELECT {', '.join(items)} FROM {relation}")
+    return {name: (row[3 * i], row[3 * i + 1], row[3 * i + 2]) for i, name in enumerate(names)}
+
+
+def _apart(
+    table: Source, names: Sequence[str], values: Mapping[str, str], target: str, distinct: Mapping[str, int]
+) -> dict[str, str]:
+    """The numbers and dates whose extents, for the values of the target, do not meet: a threshold gives the target."""
+    if not names:
+        return {}
+    items = ", ".join(f"min({values[name]}), max({values[name]})" for name in names)
+    with reading(table):
+        found = table.connection.execute(
+            f"SELECT {items} FROM {table.sql} WHERE ({values[target]}) IS NOT NULL GROUP BY {values[target]}"
+        ).fetchall()
+    apart = {}
+    for i, name in enumerate(names):
+        extents = sorted(row[2 * i : 2 * i + 2] for row in found if row[2 * i] is not None)
+        meet = any(above[0] <= below[1] for below, above in pairwise(extents))
+        if len(extents) == distinct[target] and not meet:
+            apart[name] = f"determines '{target}': the values of the one lie apart by the other"
+    return apart
+
+
+def _row(table: Source, sql: str) -> tuple[Any, ...]:
+    with reading(table):
+        return table.connection.execute(sql).fetchall()[0]
