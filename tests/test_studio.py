@@ -12,12 +12,11 @@ import socket
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Thread
 
 import pytest
 
@@ -39,7 +38,6 @@ from choral.show.studio.game import Game
 from choral.show.studio.question import Question, outlook
 from choral.show.studio.samples import SAMPLES
 from choral.show.studio.security import HEADERS, Door
-from choral.show.studio.tables import open_facts
 from choral.show.studio.workspace import Workspace, session_folder
 from choral.tables.source import open_table
 
@@ -308,25 +306,6 @@ def test_columns_are_described(client):
 def test_columns_may_have_any_name(client):
     found = upload(client, "v,N\na,1\nb,1\nb,2\n").json()
     assert [column["shown"] for column in found["columns"]] == [["b", "a"], ["1", "2"]]
-
-
-def test_tables_that_are_opened_at_once_have_numbers_of_their_own(door, workspace, monkeypatch):
-    """All twelve are being looked at in the same moment; nobody gets another one's table."""
-    meeting = Barrier(12)
-
-    def together(*asked):
-        meeting.wait(PATIENCE)
-        return open_facts(*asked)
-
-    monkeypatch.setattr("choral.show.studio.workspace.open_facts", together)
-    client = entered(door, workspace)
-    with ThreadPoolExecutor(12) as pool:
-        texts = [f"column{i},b\n1,2\n2,1\n" for i in range(12)]
-        answers = [found.json() for found in pool.map(lambda text: upload(client, text), texts)]
-    assert sorted(answer["number"] for answer in answers) == list(range(1, 13))
-    assert [answer["columns"][0]["name"] for answer in answers] == [f"column{i}" for i in range(12)]
-    listed = {one["number"]: one["columns"] for one in client.get("/api/state").json()["tables"]}
-    assert listed == {answer["number"]: answer["columns"] for answer in answers}
 
 
 def test_a_small_file_with_a_huge_cell_has_small_answers(client, tmp_path):
