@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 from choral.errors import ColumnError, LawError, ProblemError, TooLargeError
+from choral.tables.columns import canonical_sql
 from choral.tables.forms import MOMENT
 from choral.tables.kinds import NUMERIC, kind_of_type
-from choral.tables.recipe import canonical_sql
 from choral.tables.source import Source, reading
 from choral.tables.sql import text_literal
 
