@@ -16,6 +16,7 @@ from joined import verifier
 
 import choral as ch
 from choral.describe.markov import MarkovChain
+from choral.describe.written import hexadecimal
 from choral.exact import certificate
 from choral.problem.pose import pose_self
 from choral.solvers.exchangeable_bits import ExchangeableBits
@@ -178,7 +179,7 @@ def test_the_verifier_finds_the_same_relative_interval(n, q, monkeypatch):
     prior = law.weights(names)
     solution = ExchangeableBits.of(pose_self(joint)).solve(None)
     proof = {
-        "multipliers": certificate.hexadecimal(solution.bound.multipliers),
+        "multipliers": hexadecimal(solution.bound.multipliers),
         "exchangeable": [list(x) for x in solution.bound.exchangeable],
     }
     bound = verifier.bound_from_extreme_points(law, names, names, document["protect"], [], prior, proof, list(d.states))

@@ -15,6 +15,8 @@ import choral as ch
 from choral.design.disclose import certified
 from choral.exact.information import stated_bound, stated_information
 from choral.problem.form import form_of
+from choral.problem.solution import Solution
+from choral.proofs.group import GroupBound
 from choral.reductions.alike import MergeAlike
 from choral.reductions.orbits import JoinOrbits
 from choral.solvers.exact_optimum import exact_optimum
@@ -90,6 +92,19 @@ def test_going_there_and_back_changes_no_number_and_no_problem(drawn):
     rows = dict(zip(problem.states, back.channel.rows, strict=True))
     for state, row in rows.items():
         assert rows.get(orbit(state, sizes), row) == row
+
+
+def test_a_group_bound_is_about_the_same_group_on_the_way_back():
+    """Of three columns two are exchangeable: on orbits the third one's group is the second."""
+    problem = ch.pose(symmetric(2, (2, 1), 3, uneven(4)))
+    there = JoinOrbits().apply(problem)
+    assert [group.name for group in there.problem.groups] == ["X1", "X3"]
+    channel = exact_optimum(there.problem, form_of(there.problem)).channel
+    for g, group in enumerate(there.problem.groups):
+        back = there.inverse.invert(Solution(channel, GroupBound(g), "")).bound
+        assert problem.groups[back.group].name == group.name
+        assert stated_bound(problem, back) == stated_bound(there.problem, GroupBound(g))
+    assert stated_bound(problem, GroupBound(1)) != stated_bound(problem, GroupBound(2))
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import choral as ch
 from choral.design.disclose import certified
 from choral.errors import SolverError
 from choral.exact.repair import repair
-from choral.problem.bounds import group_bound
 from choral.problem.packed import PackedRows
 from choral.problem.solution import Solution
+from choral.proofs.group import GroupBound
 
 
 def repaired(d, channel):
-    solution = Solution(repair(d.problem, channel), group_bound(d.problem), "repaired")
+    solution = Solution(repair(d.problem, channel), GroupBound.best(d.problem), "repaired")
     return certified(d.law, d.problem, solution)
 
 

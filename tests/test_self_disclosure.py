@@ -13,6 +13,7 @@ from joined import verifier
 
 import choral as ch
 from choral.describe.markov import MarkovChain, stationary
+from choral.describe.written import hexadecimal
 from choral.errors import LawError, ProblemError, TooLargeError, VerificationError
 from choral.exact import certificate
 from choral.problem.form import form_of
@@ -250,7 +251,7 @@ def test_multipliers_that_do_not_bound_are_noticed():
     d = document()
     states = d["channel"]["states"]
     multipliers = [
-        certificate.hexadecimal([verifier.rational(x, "") + (F(1, 50) if sum(s) == 2 else 0)])[0]
+        hexadecimal([verifier.rational(x, "") + (F(1, 50) if sum(s) == 2 else 0)])[0]
         for x, s in zip(d["bound"]["multipliers"], states, strict=True)
     ]
     assert "upper" in refused({**d, "bound": {**d["bound"], "multipliers": multipliers}})
@@ -302,7 +303,7 @@ def test_one_extreme_point_per_orbit_has_the_same_minimum_as_all_of_them(values,
     prior = law.weights(names)
     by_type = {}
     pi = {state: by_type.setdefault(tuple(sorted(state)), F(draw.randrange(-20, 20), 7)) for state in prior}
-    proof = {"multipliers": certificate.hexadecimal([pi[s] for s in prior])}
+    proof = {"multipliers": hexadecimal([pi[s] for s in prior])}
     plain = verifier.bound_from_extreme_points(law, names, names, groups, [], prior, proof, list(prior))
     proof["exchangeable"] = [names]
     orbits = verifier.bound_from_extreme_points(law, names, names, groups, [], prior, proof, list(prior))

@@ -14,6 +14,7 @@ import numpy as np
 from choral.describe import numbers
 from choral.describe.channels import Channel
 from choral.describe.display import LawTable
+from choral.describe.entropy import entropy_of
 from choral.errors import ColumnError, LawError, did_you_mean
 from choral.verifier import names as names_to_read
 
@@ -399,12 +400,6 @@ class Joint:
             body=[[probability] for _, probability in shown],
             footnote=f"… and {left_off} more states" if left_off else "",
         )
-
-
-def entropy_of(weights: Iterable[int | Fraction], total: int) -> float:
-    """The entropy, in bits, of exact weights that sum to `total`."""
-    masses = [float(weight / total) for weight in weights if weight]
-    return math.fsum(-mass * math.log2(mass) for mass in masses if mass) + 0.0
 
 
 def split_names(names: str | Iterable[str]) -> list[str]:

@@ -21,7 +21,8 @@ from choral.problem.form import form_of
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group, pose_self
 from choral.problem.question import problem_of, with_budgets
-from choral.problem.solution import DeterminedBound, GroupBound, Solution, Status, floats_of
+from choral.problem.solution import Solution, Status, floats_of
+from choral.proofs.group import GroupBound
 from choral.reductions.chain import reduced_problem
 from choral.solvers.fewer_codes import with_at_most
 from choral.version import __version__
@@ -146,8 +147,6 @@ def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
 
 def with_best_bound(problem: Problem, solution: Solution) -> Solution:
     """The solution with the group bound in place of a bound that floats left worse than that."""
-    if isinstance(solution.bound, GroupBound | DeterminedBound):
-        return solution
     position, about = best_group(problem)
     proved = Fraction(stated_bound(problem, solution.bound))
     if float(proved) < about - CLEARLY:

@@ -19,6 +19,7 @@ from choral.problem.kernel import Problem
 from choral.problem.pose import pose, pose_self
 from choral.problem.question import with_budgets
 from choral.problem.solution import Solution, Status
+from choral.proofs.kinds import proof_of
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
             "upper bound", f"{claims.upper_bound} is less than the information, {claims.information}"
         )
     try:
-        bound = certificate.bound_of(document, problem)
+        bound = proof_of(document["bound"], problem)
     except (LookupError, TypeError, ValueError, ArithmeticError):
         raise VerificationError("upper bound", "its proof cannot be read") from None
     solution = Solution(channel, bound, str(notes.get("how", "")), ended)

@@ -15,10 +15,11 @@ from choral.errors import ProblemError, StoppedError
 from choral.exact.information import stated_information
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
-from choral.problem.bounds import group_bound
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, Status
+from choral.proofs.group import GroupBound
+from choral.proofs.rank import posed
 from choral.solvers.coarse import with_coarse_target
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exact_optimum import constant_channel, exact_optimum
@@ -26,7 +27,7 @@ from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
 from choral.solvers.lines.sandwich import MOST_VALUES, Sandwich
 from choral.solvers.peeling import improved
-from choral.solvers.rank import RankWithinGroup, posed
+from choral.solvers.rank import RankWithinGroup
 from choral.solvers.transport import Transport
 
 SolverName: TypeAlias = Literal["orbits", "closed form", "transport", "enumeration", "rank", "sandwich", "coarse"]
@@ -61,7 +62,7 @@ class Solver(Protocol):
 
 def trivial(problem: Problem, how: str, status: Status) -> Solution:
     """A constant code, with the bound that needs no solving, by one group."""
-    return Solution(constant_channel(problem), group_bound(problem), how, status)
+    return Solution(constant_channel(problem), GroupBound.best(problem), how, status)
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Orbits:
         bits = ExchangeableBits.of(problem)
         assert bits is not None
         try:
-            return bits.solve(group_bound(problem), clock.stopped)
+            return bits.solve(GroupBound.best(problem), clock.stopped)
         except StoppedError:
             return trivial(problem, "orbits of extreme points, stopped", Status.STOPPED)
 
@@ -268,7 +269,7 @@ class Coarse:
         if problem.plain:
             channel = improved(problem, channel, clock.stopped)
         status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
-        return Solution(channel, group_bound(problem), self.name, status, rough.history)
+        return Solution(channel, GroupBound.best(problem), self.name, status, rough.history)
 
 
 SOLVERS: tuple[Solver, ...] = (Orbits(), ClosedForm(), ByTransport(), ByEnumeration(), ByRank(), ByLines(), Coarse())
@@ -324,7 +325,7 @@ def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
     if small is problem:
         return Solution(channel, rough.bound, how, rough.status, rough.history)
     status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
-    return Solution(channel, group_bound(problem), how, status, rough.history)
+    return Solution(channel, GroupBound.best(problem), how, status, rough.history)
 
 
 def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> ExactChannel:

@@ -6,7 +6,6 @@ docs/release-format.md. Only what the verifier accepts is ever written to a file
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -17,23 +16,12 @@ from choral.describe.channels import Channel
 from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.joint import Joint
 from choral.describe.law import Law
+from choral.describe.written import decode, encode, fraction_of, hexadecimal, listed
 from choral.errors import ReleaseFileError, VerificationError
 from choral.problem.budget import Budget
-from choral.problem.form import condition_rows, further_rows
 from choral.problem.kernel import Conditional, Problem
 from choral.problem.promises import Promise
-from choral.problem.solution import (
-    Bound,
-    Claims,
-    DeterminedBound,
-    ExactChannel,
-    GroupBound,
-    LinesBound,
-    RankBound,
-    Row,
-    Solution,
-    VertexBound,
-)
+from choral.problem.solution import Claims, ExactChannel, Row, Solution
 from choral.verifier import command, reading
 from choral.verifier.claims import ClaimFailed
 
@@ -76,14 +64,13 @@ def release_document(
             "information": f"{claims.information:f}",
             "upper_bound": f"{claims.upper_bound:f}",
         },
-        "bound": _bound(solution.bound, problem),
+        "bound": solution.bound.to_document(problem),
         "notes": dict(notes),
     }
     if problem.budgets:
         document["budgets"] = [None if b is None else {b.kind: hexadecimal([b.amount])[0]} for b in problem.budgets]
         document["claims"]["leakage"] = [None if bits is None else f"{bits:f}" for bits in claims.leakage]
-    if problem.conditions or isinstance(solution.bound, RankBound):
-        document["version"] = LATER
+    document["version"] = max(LATER if problem.conditions else VERSION, solution.bound.since)
     if problem.conditions:
         document["given"] = [_promise(promise) for promise in problem.conditions]
     if problem.further:
@@ -178,9 +165,9 @@ def law_of(document: Mapping[str, Any]) -> Law:
             target_values=[decode(v) for v in law["target values"]],
         )
     if law["kind"] == "sensors":
-        prior = [_fraction(x) for x in law["prior"]]
+        prior = [fraction_of(x) for x in law["prior"]]
         channels = [
-            Channel(tuple(tuple(_fraction(x) for x in row) for row in table), tuple(decode(v) for v in values))
+            Channel(tuple(tuple(fraction_of(x) for x in row) for row in table), tuple(decode(v) for v in values))
             for table, values in zip(law["channels"], law["values"], strict=True)
         ]
         return Sensors(prior, channels, scores=law["scores"])
@@ -196,10 +183,10 @@ def further_laws_of(document: Mapping[str, Any]) -> list[Law]:
 def budgets_of(document: Mapping[str, Any]) -> tuple[Budget | None, ...]:
     """The budgets of a document, one per group, or nothing when all groups are private."""
     found: list[Budget | None] = []
-    for listed in document.get("budgets", []):
+    for budget in document.get("budgets", []):
         found.append(None)
-        for kind, text in (listed or {}).items():
-            found[-1] = Budget(kind, _fraction(text))
+        for kind, text in (budget or {}).items():
+            found[-1] = Budget(kind, fraction_of(text))
     return tuple(found)
 
 
@@ -208,34 +195,6 @@ def claims_of(document: Mapping[str, Any]) -> Claims:
     claims = document["claims"]
     leakage = tuple(None if text is None else Decimal(text) for text in claims.get("leakage", []))
     return Claims(Decimal(claims["information"]), Decimal(claims["upper_bound"]), leakage)
-
-
-def bound_of(document: Mapping[str, Any], problem: Problem) -> Bound:
-    """The proof of a document, on a problem posed on its law; which extreme points are tight is not in it."""
-    proof = document["bound"]
-    if proof["kind"] == "extreme points":
-        swaps = tuple(tuple(columns) for columns in proof.get("exchangeable", []))
-        return VertexBound(_fractions(proof["multipliers"]), (), swaps)
-    if proof["kind"] == "group":
-        return GroupBound(proof["group"])
-    if proof["kind"] == "rank":
-        return RankBound()
-    number = {tuple(place): i for i, place in enumerate(_rows_of(problem))}
-    rows = tuple(number[tuple(place)] for place in proof["rows"])
-    if proof["kind"] == "determined":
-        return DeterminedBound(rows, tuple(_fractions(row) for row in proof["coefficients"]))
-    return LinesBound(
-        int(proof["denominator"], 16),
-        tuple(tuple(int(x, 16) for x in point) for point in proof["points"]),
-        tuple(tuple(cell) for cell in proof["cells"]),
-        rows,
-        tuple(_fractions(row) for row in proof["multipliers"]),
-        _fractions(proof.get("prices", [])),
-    )
-
-
-def _fractions(texts: Sequence[str]) -> tuple[Fraction, ...]:
-    return tuple(_fraction(text) for text in texts)
 
 
 def channel_of(document: Mapping[str, Any], law: Law, problem: Problem) -> ExactChannel:
@@ -249,59 +208,7 @@ def channel_of(document: Mapping[str, Any], law: Law, problem: Problem) -> Exact
 
 
 def _prior_and_rows(prior: list[str], rows: list[list[str]]) -> tuple[list[Fraction], list[list[Fraction]]]:
-    return [_fraction(x) for x in prior], [[_fraction(x) for x in row] for row in rows]
-
-
-def _fraction(text: str) -> Fraction:
-    top, _, bottom = text.partition("/")
-    return Fraction(int(top, 16), int(bottom or "1", 16))
-
-
-def encode(value: Any) -> Any:
-    """A symbol as JSON. Numbers, text, truth values and None stand for themselves; others are tagged."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ReleaseFileError(f"The value {value!r} is not valid text.", "Clean it first.") from None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else {"float": str(value)}
-    if isinstance(value, Fraction):
-        return {"fraction": str(value)}
-    if isinstance(value, tuple):
-        return {"tuple": [encode(v) for v in value]}
-    if isinstance(value, datetime.datetime):
-        return {"datetime": value.isoformat()}
-    if isinstance(value, datetime.date):
-        return {"date": value.isoformat()}
-    if isinstance(value, Decimal):
-        return {"decimal": str(value)}
-    raise ReleaseFileError(
-        f"The value {value!r} of type {type(value).__name__} cannot be written to a release.",
-        "Use numbers, text, truth values, None, or tuples of them as symbols.",
-    )
-
-
-def decode(value: Any) -> Any:
-    """The symbol that `encode` wrote."""
-    if isinstance(value, dict):
-        [(kind, content)] = value.items()
-        if kind == "fraction":
-            return Fraction(content)
-        if kind == "float":
-            return float(content)
-        if kind == "datetime":
-            return datetime.datetime.fromisoformat(content)
-        if kind == "date":
-            return datetime.date.fromisoformat(content)
-        if kind == "decimal":
-            return Decimal(content)
-        if kind == "tuple":
-            return tuple(decode(v) for v in content)
-        raise ReleaseFileError(f"A symbol of kind '{kind}' is unknown.", "Upgrade choral.")
-    return value
+    return [fraction_of(x) for x in prior], [[fraction_of(x) for x in row] for row in rows]
 
 
 def _law(law: Law, problem: Problem) -> dict[str, Any]:
@@ -329,15 +236,8 @@ def _law(law: Law, problem: Problem) -> dict[str, Any]:
         "kind": "table",
         "columns": list(part.names),
         "alphabets": [[encode(value) for value in alphabet] for alphabet in part.alphabets],
-        "cells": _listed(list(part.cells.items()), lambda cell: [*cell[0], f"{cell[1]:x}"]),
+        "cells": listed(list(part.cells.items()), lambda cell: [*cell[0], f"{cell[1]:x}"]),
     }
-
-
-def _listed(items: Sequence[T], written: Callable[[T], list[Any]]) -> Any:
-    """The items as they are written: a list, or where that would be long, one that is made as it is read."""
-    if len(items) > reading.LONG:
-        return reading.Lazy(len(items), lambda i: written(items[i]))
-    return [written(item) for item in items]
 
 
 def _places(law: Law, problem: Problem) -> Callable[[Sequence[Any]], list[int]]:
@@ -351,54 +251,11 @@ def _places(law: Law, problem: Problem) -> Callable[[Sequence[Any]], list[int]]:
 def _channel(law: Law, problem: Problem, channel: ExactChannel) -> dict[str, Any]:
     return {
         "codes": channel.codes,
-        "states": _listed(problem.states, _places(law, problem)),
-        "rows": _listed(channel.rows, _row),
+        "states": listed(problem.states, _places(law, problem)),
+        "rows": listed(channel.rows, _row),
     }
 
 
 def _row(row: Row) -> list[Any]:
     denominator, entries = row
     return [f"{denominator:x}", *([y, f"{n:x}"] for y, n in entries)]
-
-
-def _bound(bound: Bound, problem: Problem) -> dict[str, Any]:
-    if isinstance(bound, VertexBound):
-        proof: dict[str, Any] = {"kind": "extreme points", "multipliers": hexadecimal(bound.multipliers)}
-        if bound.exchangeable:
-            proof["exchangeable"] = [list(columns) for columns in bound.exchangeable]
-        return proof
-    if isinstance(bound, GroupBound):
-        return {"kind": "group", "group": bound.group}
-    if isinstance(bound, RankBound):
-        return {"kind": "rank"}
-    places = _rows_of(problem)
-    if isinstance(bound, DeterminedBound):
-        return {
-            "kind": "determined",
-            "rows": [places[i] for i in bound.rows],
-            "coefficients": [hexadecimal(row) for row in bound.coefficients],
-        }
-    proof = {
-        "kind": "lines",
-        "denominator": f"{bound.denominator:x}",
-        "points": [[f"{x:x}" for x in point] for point in bound.points],
-        "cells": [list(cell) for cell in bound.cells],
-        "rows": [places[i] for i in bound.rows],
-        "multipliers": [hexadecimal(row) for row in bound.multipliers],
-    }
-    if any(bound.prices):
-        proof["prices"] = hexadecimal(bound.prices)
-    return proof
-
-
-def _rows_of(problem: Problem) -> list[list[Any]]:
-    """How the rows of P are named in a proof: the groups' values, stacked, then the further rows."""
-    places: list[list[Any]] = [[g, v] for g, group in enumerate(problem.groups) for v in range(len(group.values))]
-    places += [["given", *row.place] for row in condition_rows(problem)]
-    places += [] if problem.groups else [["sum"]]
-    return [*places, *(["also", *row.place] for row in further_rows(problem))]
-
-
-def hexadecimal(numbers: Sequence[Fraction]) -> list[str]:
-    """Signed fractions of hexadecimal integers."""
-    return [f"{x.numerator:x}/{x.denominator:x}" for x in numbers]

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import flint
 
-from choral.exact.information import PRECISION, joint_with_group, leakage
+from choral.describe.ball_arithmetic import PRECISION
+from choral.exact.information import joint_with_group, leakage
 from choral.problem.budget import Budget
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Row

@@ -9,7 +9,6 @@ from choral.describe.display import Listing
 from choral.problem.budget import Budget
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
-from choral.problem.solution import GroupBound
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,3 @@ def allowed_bits(budget: Budget | None) -> float:
     if budget is None:
         return 0.0
     return float(budget.amount) if budget.kind == "leakage" else math.log2(budget.amount)
-
-
-def group_bound(problem: Problem) -> GroupBound:
-    """The group bound as a proof that a verifier can recheck from the law alone."""
-    return GroupBound(best_group(problem)[0])

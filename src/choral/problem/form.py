@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
+from typing import Any
 
 import flint
 import numpy as np
@@ -171,6 +172,20 @@ def further_rows(problem: Problem) -> tuple[FurtherRow, ...]:
         masses = [problem.total * q - total * w for q, w in zip(law.weights, problem.weights, strict=True)]
         rows.append(FurtherRow((k,), tuple(masses), total))
     return tuple(rows)
+
+
+def row_places(problem: Problem) -> list[list[Any]]:
+    """How the rows of P are named in a document: the groups' values, stacked, then the further rows."""
+    places: list[list[Any]] = [[g, v] for g, group in enumerate(problem.groups) for v in range(len(group.values))]
+    places += [["given", *row.place] for row in condition_rows(problem)]
+    places += [] if problem.groups else [["sum"]]
+    return [*places, *(["also", *row.place] for row in further_rows(problem))]
+
+
+def rows_at(problem: Problem, places: Sequence[Sequence[Any]]) -> tuple[int, ...]:
+    """The rows with these names."""
+    number = {tuple(place): i for i, place in enumerate(row_places(problem))}
+    return tuple(number[tuple(place)] for place in places)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import flint
 import numpy as np
 import numpy.typing as npt
 
 from choral.describe.display import Listing
-from choral.describe.joint import entropy_of
+from choral.describe.entropy import entropy_ball, entropy_of
 from choral.errors import ProblemError
 from choral.problem.budget import Budget, FurtherLaw
 
@@ -199,6 +200,10 @@ class Problem:
     def entropy_of_target(self) -> float:
         """H(W) in bits."""
         return entropy_of(self.target.marginal, self.total)
+
+    def target_entropy(self) -> flint.arb:
+        """H(W) in bits as a ball, in the precision of the context."""
+        return entropy_ball(Fraction(w, self.total) for w in self.target.marginal)
 
     @cached_property
     def information_of_states(self) -> float:

@@ -1,19 +1,22 @@
-"""Answers as plain frozen data: a channel that exists, and a bound with what proves it."""
+"""Answers as plain frozen data: a channel that exists, what a proof of a bound must do, and what is stated of both."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
+import flint
 import numpy as np
 
 from choral.problem.kernel import Floats, Problem
 
+T = TypeVar("T")
+Numbers: TypeAlias = "tuple[Fraction, ...]"
 Row: TypeAlias = "tuple[int, tuple[tuple[int, int], ...]]"
 """One state: its denominator, and (code, numerator) pairs in order of codes; the numerators sum to the denominator."""
 
@@ -77,73 +80,52 @@ def _posterior(code: Mapping[int, Fraction]) -> list[tuple[int, Fraction]]:
     return [(s, -mass / total) for s, mass in code.items()]
 
 
-@dataclass(frozen=True, eq=False)
-class VertexBound:
-    """Proof by extreme points: for any π, H(W|Y) ≥ π·p + min over extreme points t of [H(P_{W|X} t) - π·t].
+class WayBack(Protocol):
+    """How what belongs to a reduced problem, whose states are classes of states, is carried back to the original."""
 
-    (The bracket is concave in t, so its minimum over S is at an extreme point.) `multipliers[s]` is π_s. `tight`
-    are the posteriors among which the minimum is attained; whoever checks the bound enumerates all of them again.
-    Columns listed in `exchangeable` may be permuted without changing the problem or π; it is enough then to
-    enumerate the extreme points of the problem on orbits or, where all that is used is revealed (so that the target
-    moves with the permutation), one extreme point per orbit.
-    """
+    @property
+    def exchangeable(self) -> tuple[tuple[str, ...], ...]:
+        """Columns whose permutations made the classes, if such did."""
+        ...
 
-    multipliers: tuple[Fraction, ...]
-    tight: tuple[Mapping[int, Fraction], ...]
-    exchangeable: tuple[tuple[str, ...], ...] = ()
+    def states(self, listed: Sequence[T]) -> tuple[T, ...]:
+        """For every state what its class has."""
+        ...
 
+    def posterior(self, t: Mapping[int, Fraction]) -> dict[int, Fraction]:
+        """Masses of classes shared among their states, in proportion to the prior."""
+        ...
 
-@dataclass(frozen=True, eq=False)
-class DeterminedBound:
-    """Proof that nothing can be told: P(w | s) = Σ_i coefficients[w][i] · P(z_i | s) for every state.
+    def group(self, position: int) -> int:
+        """The position of a protected group."""
+        ...
 
-    Then the law of W is the same for every posterior that is private. `rows` are positions in the rows of P.
-    """
-
-    rows: tuple[int, ...]
-    coefficients: tuple[tuple[Fraction, ...], ...]
+    def rows(self, rows: tuple[int, ...]) -> tuple[tuple[int, ...], Callable[[Numbers], Numbers]]:
+        """The rows of P that stand for these, and how numbers on them are shared out."""
+        ...
 
 
-@dataclass(frozen=True, eq=False)
-class GroupBound:
-    """The group bound: I(W;Y) ≤ I(W;S) - I(W;Z) for the protected group at this position.
+class Proof(Protocol):
+    """Why no private channel tells more: the kinds are in `choral.proofs`."""
 
-    Where the group has a budget, I(Z;Y) is added: at most α bits, or log ρ. Without a group it is the data-processing
-    inequality, I(W;Y) ≤ I(W;S).
-    """
+    kind: ClassVar[str]
+    """Its name in documents."""
+    since: ClassVar[int]
+    """The first version of documents that may hold it."""
 
-    group: int | None
+    def __hash__(self) -> int: ...
 
+    def bits(self, problem: Problem) -> flint.arb:
+        """What I(W;Y) is at most, in bits, as a ball in the precision of the context."""
+        ...
 
-@dataclass(frozen=True, eq=False)
-class LinesBound:
-    """Proof by lines (docs/mathematics.md): for any ν, H(W|Y) ≥ Σ_s p_s min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))].
+    def to_document(self, problem: Problem) -> dict[str, Any]:
+        """As the certificate has it (docs/release-format.md)."""
+        ...
 
-    The probability simplex over the target's values is covered by cells; line l agrees with the entropy (rounded
-    down) at the vertices of cell l, so the least of the lines is below the entropy everywhere. Points are integer
-    vectors over `denominator`; a cell lists as many points as the target has values. `rows` are positions in the
-    rows of P (the groups' values, stacked, then the further rows), and multipliers[l][i] belongs to line l and rows[i].
-
-    *With budgets.* Call c_l what stands for Σ_i ν_li p(z_i). For a group within a factor ρ, ν p(z|y) is at least ν p(z)/ρ
-    where ν ≥ 0 and ν p(z) ρ where ν < 0: so much is c_l. For a group with a leakage budget α and its price λ, let
-    Σ_z 2^(-ν_lz/λ) ≤ 1 for every line: then Σ_z ν_lz p(z|y) ≥ λ H(Z|y) (Gibbs), c_l is 0, and the bound rises by
-    λ (H(Z) - α), since Σ_y p(y) H(Z|y) ≥ H(Z) - α. `prices` has one λ per group (0 without such a budget).
-    """
-
-    denominator: int
-    points: tuple[tuple[int, ...], ...]
-    cells: tuple[tuple[int, ...], ...]
-    rows: tuple[int, ...]
-    multipliers: tuple[tuple[Fraction, ...], ...]
-    prices: tuple[Fraction, ...] = ()
-
-
-@dataclass(frozen=True)
-class RankBound:
-    """Proof by the closed form for one protected group (docs/mathematics.md): the rank within the group tells most."""
-
-
-Bound: TypeAlias = "RankBound | VertexBound | GroupBound | LinesBound | DeterminedBound"
+    def pulled_back(self, way: WayBack) -> Proof:
+        """The proof of the same bound for the problem that was reduced."""
+        ...
 
 
 class Status(Enum):
@@ -173,7 +155,7 @@ class Solution:
     """
 
     channel: ExactChannel
-    bound: Bound
+    bound: Proof
     how: str
     status: Status = Status.OPTIMAL
     history: tuple[tuple[float, float], ...] = ()

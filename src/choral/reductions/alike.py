@@ -20,8 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from choral.problem.kernel import Index, Problem, Variable
-from choral.problem.solution import ExactChannel, Solution, VertexBound
-from choral.reductions.base import Reduced, Unchanged
+from choral.reductions.base import Joined, Reduced, Unchanged
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class MergeAlike:
             budgets=problem.budgets,
             conditions=tuple(replace(promise, both=collapsed(promise.both, label)) for promise in problem.conditions),
         )
-        return Reduced(reduced, _Spread(problem, reduced, label))
+        return Reduced(reduced, Joined(problem, reduced, label))
 
 
 def _all_different(problem: Problem) -> bool:
@@ -66,32 +65,6 @@ def _all_different(problem: Problem) -> bool:
         if group.is_function:
             _, label = np.unique(label * len(group.values) + group.value, return_inverse=True)
     return int(label.max()) + 1 == problem.size
-
-
-@dataclass(frozen=True)
-class _Spread:
-    """The way back: every state of a class has the row of the class."""
-
-    problem: Problem
-    reduced: Problem
-    label: Index
-
-    def invert(self, solution: Solution) -> Solution:
-        """The same channel on the original states; the same multiplier for all states of a class."""
-        label = self.label.tolist()
-        members: list[list[int]] = [[] for _ in self.reduced.states]
-        for s, c in enumerate(label):
-            members[c].append(s)
-        share = [Fraction(self.problem.weights[s], self.reduced.weights[c]) for s, c in enumerate(label)]
-        bound = solution.bound
-        if isinstance(bound, VertexBound):
-            bound = VertexBound(
-                tuple(bound.multipliers[c] for c in label),
-                tuple({s: mass * share[s] for c, mass in t.items() for s in members[c]} for t in bound.tight),
-                bound.exchangeable,
-            )
-        rows = tuple(solution.channel.rows[c] for c in label)
-        return replace(solution, channel=ExactChannel(solution.channel.codes, rows), bound=bound)
 
 
 def collapsed(variable: Variable, label: Index) -> Variable:

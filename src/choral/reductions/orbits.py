@@ -16,7 +16,7 @@ those pairs that hold is P(z | orbit).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
 from math import isfinite
@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from choral.problem.kernel import Index, Problem
-from choral.problem.solution import DeterminedBound, ExactChannel, LinesBound, Solution, VertexBound
+from choral.problem.kernel import Problem
+from choral.problem.solution import Numbers
 from choral.reductions.alike import collapsed
-from choral.reductions.base import Reduced, Unchanged
+from choral.reductions.base import Joined, Reduced, Unchanged
 
 
 @dataclass(frozen=True)
@@ -129,62 +129,42 @@ def _shape(problem: Problem, columns: tuple[str, ...], classes: list[list[int]])
 
 
 @dataclass(frozen=True)
-class _Unfold:
+class _Unfold(Joined):
     """The way back: every state has the row of its orbit; multipliers are shared among companions."""
 
-    problem: Problem
-    reduced: Problem
-    label: Index
     classes: list[list[int]]
     companions: tuple[tuple[int, ...], ...]
 
-    def invert(self, solution: Solution) -> Solution:
-        """The same channel on the original states, and a bound for the original problem."""
-        label = self.label.tolist()
-        rows = tuple(solution.channel.rows[c] for c in label)
-        bound = solution.bound
-        if isinstance(bound, VertexBound):
-            sizes = np.bincount(self.label).tolist()
-            members: list[list[int]] = [[] for _ in sizes]
-            for s, c in enumerate(label):
-                members[c].append(s)
-            bound = VertexBound(
-                tuple(bound.multipliers[c] for c in label),
-                tuple({s: mass / sizes[c] for c, mass in t.items() for s in members[c]} for t in bound.tight),
-                tuple(tuple(self.problem.columns[i] for i in known) for known in self.classes),
-            )
-        elif isinstance(bound, LinesBound):
-            rows_of, shares = self._rows(bound.rows)
-            multipliers = tuple(shares(line) for line in bound.multipliers)
-            bound = LinesBound(bound.denominator, bound.points, bound.cells, rows_of, multipliers)
-        elif isinstance(bound, DeterminedBound):
-            rows_of, shares = self._rows(bound.rows)
-            bound = DeterminedBound(rows_of, tuple(shares(line) for line in bound.coefficients))
-        return replace(solution, channel=ExactChannel(solution.channel.codes, rows), bound=bound)
+    @property
+    def exchangeable(self) -> tuple[tuple[str, ...], ...]:
+        """The classes of columns."""
+        return tuple(tuple(self.problem.columns[i] for i in known) for known in self.classes)
 
-    def _rows(
-        self, reduced_rows: tuple[int, ...]
-    ) -> tuple[tuple[int, ...], Callable[[tuple[Fraction, ...]], tuple[Fraction, ...]]]:
-        """The rows of the original that stand for these, and how numbers on them are shared out."""
+    def group(self, position: int) -> int:
+        """The first of the groups that permutations carry into each other."""
+        return self.companions[position][0]
+
+    def rows(self, rows: tuple[int, ...]) -> tuple[tuple[int, ...], Callable[[Numbers], Numbers]]:
+        """A number on a group and a value is divided evenly over all that permutations make of the pair."""
         start = _starts(self.problem)
         number = {frozenset(group.columns): g for g, group in enumerate(self.problem.groups)}
         places = [(g, v) for g, group in enumerate(self.reduced.groups) for v in range(len(group.values))]
         sources: dict[int, list[tuple[int, Fraction]]] = {}  # original row → reduced rows and shares
-        for i, row in enumerate(reduced_rows):
+        for i, row in enumerate(rows):
             g, v = places[row]
-            orbit = self._orbit_of(self.companions[g][0], v)
+            orbit = self._orbit_of(self.group(g), v)
             for assignment in orbit:
                 group = self.problem.groups[number[frozenset(assignment)]]
                 value = tuple(assignment[c] for c in group.columns)
                 position = group.values.index(value if len(value) > 1 else value[0])
                 where = start[number[frozenset(assignment)]] + position
                 sources.setdefault(where, []).append((i, Fraction(1, len(orbit))))
-        rows = tuple(sorted(sources))
+        originals = tuple(sorted(sources))
 
-        def shares(line: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-            return tuple(sum((line[i] * share for i, share in sources[row]), Fraction(0)) for row in rows)
+        def shares(line: Numbers) -> Numbers:
+            return tuple(sum((line[i] * share for i, share in sources[row]), Fraction(0)) for row in originals)
 
-        return rows, shares
+        return originals, shares
 
     def _orbit_of(self, g: int, v: int) -> list[dict[str, Any]]:
         """All (columns, values) that permutations make of a group with a value, each once."""

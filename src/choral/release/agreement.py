@@ -15,9 +15,10 @@ from itertools import pairwise
 from typing import Any
 
 from choral.describe.joint import Joint
+from choral.describe.written import encode
 from choral.design.result import Disclosure
 from choral.errors import VerificationError
-from choral.exact.certificate import encode, promises_of
+from choral.exact.certificate import promises_of
 from choral.laws.choice import about_frequencies
 from choral.problem.promises import promise_of
 from choral.tables.columns import Column, labels

@@ -16,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from choral.describe import written
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
@@ -57,7 +58,7 @@ class Card:
                 f"The card gives no posterior of {'+'.join(self.document['reveal'])}: {why}.",
                 "There is nothing to decode: the codes are what is told.",
             )
-        return [certificate.decode(value) for value in self.document["values"]]
+        return [written.decode(value) for value in self.document["values"]]
 
     @property
     def columns(self) -> list[str]:
@@ -161,7 +162,7 @@ def _numbers(release: Release, counts: Rounded | None, protected: bool, precisio
     return {
         **told,
         "information": decimal(Fraction(counts.information)),
-        "values": [certificate.encode(values[w]) for w in counts.named],
+        "values": [written.encode(values[w]) for w in counts.named],
         "other": counts.other,
         "p_w_given_y": [None if row is None else [decimal(p) for p in row] for row in counts.p_w_given_y],
         "withheld": None,

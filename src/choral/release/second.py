@@ -22,10 +22,10 @@ from choral.design.disclose import certified, disclose
 from choral.design.limits import Progress
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
-from choral.problem.bounds import group_bound
 from choral.problem.kernel import Problem
 from choral.problem.pose import Group
 from choral.problem.solution import ExactChannel, Row, Solution, row_of
+from choral.proofs.group import GroupBound
 from choral.release.file import Release
 from choral.release.fit import MIN_COUNT, SALT_BYTES, Posed, pose_table
 from choral.release.leakage import Published
@@ -96,7 +96,7 @@ def fit_after(
     ]
     first = tuple(y for y, found in enumerate(later) for _ in range(found.codes))
     how = f"for each of {len(later)} earlier codes: {later[0].how}"
-    found = certified(posed.law, problem, Solution(_paired(problem, before, later), group_bound(problem), how))
+    found = certified(posed.law, problem, Solution(_paired(problem, before, later), GroupBound.best(problem), how))
     alone = disclose(
         posed.law,
         posed.recipe.reveal,

@@ -25,7 +25,8 @@ from typing import Any, TypeVar
 import flint
 import numpy as np
 
-from choral.describe.ball_arithmetic import ball_of, entropy_ball, float_above
+from choral.describe.ball_arithmetic import ball_of, float_above
+from choral.describe.entropy import entropy_ball
 from choral.describe.joint import Joint
 from choral.errors import ColumnError
 from choral.problem.form import incidence

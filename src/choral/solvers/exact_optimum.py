@@ -11,7 +11,9 @@ import numpy as np
 
 from choral.problem.form import Form, incidence
 from choral.problem.kernel import Problem
-from choral.problem.solution import DeterminedBound, ExactChannel, Solution, VertexBound, near_float
+from choral.problem.solution import ExactChannel, Solution, near_float
+from choral.proofs.determined import DeterminedBound
+from choral.proofs.extreme_points import VertexBound
 from choral.solvers.enumeration import MOST_POINTS, extreme_points
 from choral.solvers.mixture import best_mixture, entropies
 

@@ -19,7 +19,9 @@ import numpy as np
 
 from choral.errors import SolverError
 from choral.problem.kernel import Problem
-from choral.problem.solution import ExactChannel, GroupBound, Solution, Status, VertexBound
+from choral.problem.solution import ExactChannel, Solution, Status
+from choral.proofs.extreme_points import VertexBound
+from choral.proofs.group import GroupBound
 from choral.solvers.cube_bases import different_bases
 from choral.solvers.mixture import best_weights
 from choral.solvers.rare_bits import RARE, solve_rare

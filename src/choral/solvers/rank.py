@@ -23,14 +23,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 
 from choral.problem.kernel import Floats, Problem
-from choral.problem.solution import ExactChannel, RankBound, Row, Solution
+from choral.problem.solution import ExactChannel, Row, Solution
+from choral.proofs.rank import Line, RankBound, lines_of, posed
 
 MOST_ENTRIES = 200_000
 """Intervals times groups up to which the code is kept whole: each interval touches every group."""
@@ -41,42 +40,6 @@ SAME = 1e-15
 
 Loss = Callable[[Floats, Floats], Floats]
 """What is lost on codes with these masses and sums Σ mass · t: concave, homogeneous, such as mass · h(sum / mass)."""
-
-
-@dataclass(frozen=True)
-class Posed:
-    """A problem for the closed form: r(s) = top[s] / weights[s], the group of every state, and each group's condition."""
-
-    top: list[int]
-    labels: list[int]
-    condition: list[int]
-
-
-def posed(problem: Problem) -> Posed | None:
-    """The problem as the closed form sees it, or None where it does not apply.
-
-    It does where one group that the state determines is all that is protected, or one `Z | V` with Z and V of the state, and
-    the target has two values.
-    """
-    if problem.budgets or problem.further or len(problem.target.values) != 2:
-        return None
-    if len(problem.groups) == 1 and not problem.conditions:
-        [group] = problem.groups
-        condition = [0] * len(group.values)
-    elif not problem.groups and len(problem.conditions) == 1 and min(problem.conditions[0].given) >= 0:
-        [promise] = problem.conditions
-        group, condition = promise.both, list(promise.given)
-    else:
-        return None
-    if not group.is_function:
-        return None
-    top = [0] * problem.size
-    for s, v, w in zip(
-        problem.target.state.tolist(), problem.target.value.tolist(), problem.target.weight, strict=True
-    ):
-        if v == 1:
-            top[s] = w
-    return Posed(top, group.value.tolist(), condition)
 
 
 @dataclass(frozen=True)
@@ -116,67 +79,6 @@ def entropy_loss(mass: Floats, total: Floats) -> Floats:
 
     inside = np.clip(total, 0.0, mass)
     return np.asarray(x_log_x(mass) - x_log_x(inside) - x_log_x(mass - inside), dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A state on the line of its group: whole-numbered ends, in units of the line's length."""
-
-    state: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Line:
-    """The states of one condition, or of all where there is none: every group laid out on a line of the same whole `length`.
-
-    `breaks` are the ends of the intervals in order, from 0 to `length`; `weight` is that of all its states.
-    """
-
-    length: int
-    weight: int
-    groups: tuple[tuple[Piece, ...], ...]
-    breaks: tuple[int, ...]
-
-
-def lines_of(weights: Sequence[int], top: Sequence[int], labels: Sequence[int], condition: Sequence[int]) -> list[Line]:
-    """The lines of states with these weights and r(s) = top[s] / weights[s], in the groups labels[s].
-
-    condition[z] numbers the condition that the group z belongs to: one line each.
-    """
-    members: list[list[int]] = [[] for _ in condition]
-    for s, z in enumerate(labels):
-        members[z].append(s)
-    lines: dict[int, list[list[int]]] = {}
-    for z, states in enumerate(members):
-        lines.setdefault(condition[z], []).append(_sorted(states, weights, top))
-    return [_line(groups, weights) for groups in lines.values()]
-
-
-def _sorted(states: list[int], weights: Sequence[int], top: Sequence[int]) -> list[int]:
-    """The states in the order of r. Floats keep the order of what they round, so only equal ones are compared exactly."""
-    rough = {s: top[s] / weights[s] for s in states}
-    states = sorted(states, key=rough.__getitem__)
-    out: list[int] = []
-    for _, tied in groupby(states, key=rough.__getitem__):
-        same = list(tied)
-        out += same if len(same) == 1 else sorted(same, key=lambda s: Fraction(top[s], weights[s]))
-    return out
-
-
-def _line(groups: list[list[int]], weights: Sequence[int]) -> Line:
-    sums = [sum(weights[s] for s in states) for states in groups]
-    length = math.lcm(*sums)
-    laid = []
-    for states, total in zip(groups, sums, strict=True):
-        unit, at, pieces = length // total, 0, []
-        for s in states:
-            pieces.append(Piece(s, at, at + unit * weights[s]))
-            at = pieces[-1].end
-        laid.append(tuple(pieces))
-    breaks = sorted({0, *(piece.end for pieces in laid for piece in pieces)})
-    return Line(length, sum(sums), tuple(laid), tuple(breaks))
 
 
 @dataclass(frozen=True)

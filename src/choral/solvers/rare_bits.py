@@ -26,7 +26,8 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from choral.describe.ball_arithmetic import ball_of, entropy_ball, exact_lower, exact_upper
+from choral.describe.ball_arithmetic import ball_of, exact_lower, exact_upper
+from choral.describe.entropy import entropy_ball
 from choral.solvers.cube_bases import Bases, all_bases, different_bases, one_of_each_kind
 from choral.solvers.mixture import best_exact_weights
 from choral.solvers.self_orbits import PROVED, OnTypes, Orbit

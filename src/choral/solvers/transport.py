@@ -22,7 +22,8 @@ import numpy as np
 from choral.errors import SolverError
 from choral.problem.form import Incidence, incidence
 from choral.problem.kernel import Floats, Problem
-from choral.problem.solution import ExactChannel, Solution, VertexBound
+from choral.problem.solution import ExactChannel, Solution
+from choral.proofs.extreme_points import VertexBound
 
 TIGHTEST = 4096
 """How many of the pairs with the least slack are kept to state the bound."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from choral.describe.joint import missing_as_none
+from choral.describe.written import decode, encode
 from choral.errors import ColumnError, LawError
-from choral.exact.certificate import decode, encode
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value
 from choral.tables.sql import identifier, text_literal
 

@@ -22,11 +22,11 @@ from functools import lru_cache
 
 import flint
 
-from choral.describe.ball_arithmetic import ball_of, entropy_ball, float_above, float_below
+from choral.describe.ball_arithmetic import PRECISION, ball_of, float_above, float_below
+from choral.describe.entropy import entropy_ball
 from choral.describe.markov import MarkovChain, stationary
 from choral.design.disclose import self_disclose
 from choral.errors import ProblemError
-from choral.exact.information import PRECISION
 from choral.problem.pose import windows
 from choral.solvers.exchangeable_bits import MOST
 from choral.theory.self_disclosure import self_point

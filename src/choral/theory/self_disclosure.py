@@ -21,7 +21,8 @@ from typing import Any
 
 import flint
 
-from choral.describe.ball_arithmetic import ball_of, entropy_ball, exact_lower, exact_upper, float_above, float_below
+from choral.describe.ball_arithmetic import ball_of, exact_lower, exact_upper, float_above, float_below
+from choral.describe.entropy import entropy_ball
 from choral.describe.numbers import exact
 from choral.errors import LawError, ProblemError, TooLargeError
 from choral.solvers.exchangeable_bits import MOST, best_on_types, proved_on_types

@@ -12,7 +12,8 @@ from typing import Any
 
 from choral.describe import numbers
 from choral.describe.compact import Exchangeable
-from choral.describe.joint import Cell, Joint, entropy_of, split_names
+from choral.describe.entropy import entropy_of
+from choral.describe.joint import Cell, Joint, split_names
 from choral.errors import ColumnError, ProblemError
 
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from choral.describe import numbers
-from choral.describe.joint import entropy_of
+from choral.describe.entropy import entropy_of
 from choral.errors import LawError, ProblemError
 from choral.theory.sufficient import merged_rows, type_masses
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from choral.describe.joint import entropy_of
+from choral.describe.entropy import entropy_of
 from choral.design.disclose import disclose
 from choral.problem.kernel import Problem, Variable
 from choral.release.fit import Posed

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from choral.problem.solution import LinesBound
+from choral.proofs.lines import LinesBound
 from choral.solvers.lines.interior_point import (
     Array,
     InteriorPoint,

@@ -22,7 +22,8 @@ from scipy import sparse
 from choral.errors import SolverError
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem, conditional
-from choral.problem.solution import LinesBound, Status
+from choral.problem.solution import Status
+from choral.proofs.lines import LinesBound
 from choral.solvers.fewer_codes import joined_codes
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
 from choral.solvers.lines.sandwich import Progress, Rough, shares

@@ -1,7 +1,7 @@
 """The sandwich LP for targets of two, three or four values: a channel in floats, and lines that prove a bound.
 
 What comes out is rough: floats, private up to rounding. `choral.exact.repair` makes the channel private and
-`choral.exact.lines` computes what the lines prove.
+`choral.proofs.lines` computes what the lines prove.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
-from choral.problem.solution import LinesBound, Status
+from choral.problem.solution import Status
+from choral.proofs.lines import LinesBound
 from choral.solvers.lines.binary import sandwich_binary
 from choral.solvers.lines.simplex import conditional_entropy, sandwich_simplex
 from choral.solvers.lines.thinning import thinned

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from choral.problem.solution import LinesBound
+from choral.proofs.lines import LinesBound
 from choral.solvers.lines.lines_lp import LPSolution, StructuredInteriorPoint, repaired_bound
 from choral.solvers.lines.regular_cells import RegularCells, Vertex, to_grid
 

@@ -1,28 +1,93 @@
-"""The value of a bound by lines, in integers: what `LinesBound` proves about H(W|Y).
+"""Proof by lines: the simplex of laws of the target in cells, a line below the entropy on each, and multipliers.
 
-Everything is in units of 2⁻ᴮ. A multiplier rounded to such units is still a multiplier, so rounding it costs no rigour;
-heights and lines are rounded down. Floats choose which lines to evaluate at a state: the minimum over *all* lines is what
-counts, and a line is passed over only when floats place it above the least one by far more than they can err.
+Its value is computed in integers, in units of 2⁻ᴮ. A multiplier rounded to such units is still a multiplier, so rounding it
+costs no rigour; heights and lines are rounded down. Floats choose which lines to evaluate at a state: the minimum over *all*
+lines is what counts, and a line is passed over only when floats place it above the least one by far more than they can err.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import flint
 import numpy as np
 
-from choral.describe.ball_arithmetic import exact_lower
+from choral.describe.ball_arithmetic import ball_of, exact_lower
+from choral.describe.entropy import entropy_ball
+from choral.describe.written import fractions_of, hexadecimal
 from choral.problem.budget import Budget
-from choral.problem.form import FurtherRow, condition_rows, further_rows, incidence
+from choral.problem.form import FurtherRow, condition_rows, further_rows, incidence, row_places, rows_at
 from choral.problem.kernel import Floats, Problem
-from choral.problem.solution import LinesBound, near_float
+from choral.problem.solution import WayBack, near_float
 
 BITS = 160
+"""Of fixed-point numbers: far below the last of the fifteen decimals that are stated."""
 NEAR = 1e-9
 """Lines within this of the least one, relative to the size of the terms, are evaluated in integers."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinesBound:
+    """Proof by lines (docs/mathematics.md): for any ν, H(W|Y) ≥ Σ_s p_s min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))].
+
+    The probability simplex over the target's values is covered by cells; line l agrees with the entropy (rounded
+    down) at the vertices of cell l, so the least of the lines is below the entropy everywhere. Points are integer
+    vectors over `denominator`; a cell lists as many points as the target has values. `rows` are positions in the
+    rows of P (the groups' values, stacked, then the further rows), and multipliers[l][i] belongs to line l and rows[i].
+
+    *With budgets.* Call c_l what stands for Σ_i ν_li p(z_i). For a group within a factor ρ, ν p(z|y) is at least ν p(z)/ρ
+    where ν ≥ 0 and ν p(z) ρ where ν < 0: so much is c_l. For a group with a leakage budget α and its price λ, let
+    Σ_z 2^(-ν_lz/λ) ≤ 1 for every line: then Σ_z ν_lz p(z|y) ≥ λ H(Z|y) (Gibbs), c_l is 0, and the bound rises by
+    λ (H(Z) - α), since Σ_y p(y) H(Z|y) ≥ H(Z) - α. `prices` has one λ per group (0 without such a budget).
+    """
+
+    kind: ClassVar[str] = "lines"
+    since: ClassVar[int] = 1
+
+    denominator: int
+    points: tuple[tuple[int, ...], ...]
+    cells: tuple[tuple[int, ...], ...]
+    rows: tuple[int, ...]
+    multipliers: tuple[tuple[Fraction, ...], ...]
+    prices: tuple[Fraction, ...] = ()
+
+    def bits(self, problem: Problem) -> flint.arb:
+        """H(W) less what the lines prove about H(W|Y)."""
+        return problem.target_entropy() - ball_of(lines_bound(problem, self))
+
+    def to_document(self, problem: Problem) -> dict[str, Any]:
+        """As the certificate has it."""
+        places = row_places(problem)
+        return {
+            "kind": self.kind,
+            "denominator": f"{self.denominator:x}",
+            "points": [[f"{x:x}" for x in point] for point in self.points],
+            "cells": [list(cell) for cell in self.cells],
+            "rows": [places[i] for i in self.rows],
+            "multipliers": [hexadecimal(row) for row in self.multipliers],
+            **({"prices": hexadecimal(self.prices)} if any(self.prices) else {}),
+        }
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any], problem: Problem) -> LinesBound:
+        """What `to_document` wrote."""
+        return cls(
+            int(document["denominator"], 16),
+            tuple(tuple(int(x, 16) for x in point) for point in document["points"]),
+            tuple(tuple(cell) for cell in document["cells"]),
+            rows_at(problem, document["rows"]),
+            tuple(fractions_of(row) for row in document["multipliers"]),
+            fractions_of(document.get("prices", [])),
+        )
+
+    def pulled_back(self, way: WayBack) -> LinesBound:
+        """Multipliers shared among the rows that a reduced row stands for."""
+        rows, shares = way.rows(self.rows)
+        return replace(self, rows=rows, multipliers=tuple(shares(line) for line in self.multipliers))
 
 
 def lines_bound(problem: Problem, bound: LinesBound) -> Fraction:
@@ -98,11 +163,8 @@ def _priced(problem: Problem, bound: LinesBound) -> Fraction:
         budget = problem.budget(g)
         if price and budget is not None:
             with flint.ctx.workprec(BITS + 64):
-                entropy = flint.arb(0)
-                for weight in problem.groups[g].marginal:
-                    p = flint.arb(flint.fmpq(weight, problem.total))
-                    entropy -= p * p.log()
-                total += price * (exact_lower(entropy / flint.arb(2).log()) - budget.amount)
+                entropy = entropy_ball(Fraction(weight, problem.total) for weight in problem.groups[g].marginal)
+                total += price * (exact_lower(entropy) - budget.amount)
     return total
 
 
@@ -122,12 +184,7 @@ def line_coefficients(bound: LinesBound) -> list[list[int]]:
 def _height(point: tuple[int, ...], denominator: int) -> int:
     """The entropy of a point, rounded down, in units of 2^-BITS."""
     with flint.ctx.workprec(BITS + 64):
-        total = flint.arb(0)
-        for x in point:
-            if x:
-                p = flint.arb(flint.fmpq(x, denominator))
-                total -= p * p.log()
-        scaled = total / flint.arb(2).log() * flint.arb(2) ** BITS
+        scaled = entropy_ball(Fraction(x, denominator) for x in point) * flint.arb(2) ** BITS
         return math.floor(exact_lower(scaled))
 
 
