@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
+import in_process
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -19,8 +16,6 @@ from choral.errors import ColumnError, LawError, ProblemError
 from choral.problem.solution import ExactChannel
 from choral.release.fit import fit
 from choral.show.cli import app
-
-CHORAL = [sys.executable, "-c", "from choral.show.cli import main; main()"]
 
 
 def people(rows, seed, shift=0.0):
@@ -308,8 +303,7 @@ def test_the_command(tmp_path, release, table, codes, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     arguments = ["audit", "release.choral", "--table", "table.csv", "--disclosed", "out.parquet"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(ch.__file__).parents[1])}
-    done = subprocess.run([*CHORAL, *arguments, "--json"], capture_output=True, text=True, check=False, env=environment)
+    done = in_process.choral(*arguments, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["private"]

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import math
 import random
-import subprocess
-import sys
 from collections import Counter
 from fractions import Fraction
-from pathlib import Path
 
 import jsonschema
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from in_process import choral
 from typer.testing import CliRunner
 
 from choral.errors import ChoralError, ColumnError, FileInTheWayError, ProblemError, ReleaseFileError
@@ -24,8 +22,6 @@ from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.second import fit_after
 from choral.show.cli import app
-
-CHORAL = Path(sys.executable).with_name("choral")
 
 
 def people(n=300, seed=3):
@@ -228,10 +224,6 @@ def test_a_card_is_no_release_and_a_release_no_card(release, tmp_path):
 
 
 # ---- from the shell ------------------------------------------------------------------------------------------------
-
-
-def choral(*arguments, cwd):
-    return subprocess.run([str(CHORAL), *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd)
 
 
 @pytest.fixture(scope="module")

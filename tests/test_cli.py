@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import json
 import resource
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-CHORAL = Path(sys.executable).with_name("choral")
-
-
-def choral(*arguments, cwd=None):
-    return subprocess.run([str(CHORAL), *arguments], capture_output=True, text=True, check=False, cwd=cwd)
+from in_process import choral
 
 
 @pytest.fixture

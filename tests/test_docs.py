@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 import duckdb
 import httpx
+import in_process
 import pytest
 from docsite.build import build
 from docsite.reference import PAGES
@@ -85,17 +86,20 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
     }
     checker = doctest.OutputChecker()
     for command, shown in sessions(path):
-        words = shlex.split(command, comments=True)
+        words = shlex.split(command.replace("\\\n", " "), comments=True)
         if words == ["choral", "studio"]:
             visit_the_studio(folder, environment)
             continue
         if words == ["make", "test"]:
             assert "python -m pytest -n auto" in steps_of(words), "which is what runs this"
             continue
-        run = ["bash", "-c", steps_of(words) if words[0] == "make" else command]
-        done = subprocess.run(
-            run, stdout=PIPE, stderr=STDOUT, check=False, cwd=folder, env=environment, encoding="utf-8"
-        )
+        if words[0] == "choral" and not set("|<>&;$*`") & set(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)):
+            done = in_process.choral(*words[1:], cwd=folder, together=True, columns=120)
+        else:
+            run = ["bash", "-c", steps_of(words) if words[0] == "make" else command]
+            done = subprocess.run(
+                run, stdout=PIPE, stderr=STDOUT, check=False, cwd=folder, env=environment, encoding="utf-8"
+            )
         said = f"{command}\n{done.stdout}"
         if "--disclosed" in command:
             assert "Tests of" in said, said

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from in_process import choral
 
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
 from choral.paper import run as runner
@@ -27,10 +28,6 @@ from choral.paper.record import QUICK, Claim, Effort, Found, Section, Table, exa
 from choral.show.commands.reproduce import reproduce as command
 
 CHORAL = Path(sys.executable).with_name("choral")
-
-
-def choral(*arguments):
-    return subprocess.run([str(CHORAL), *arguments], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,10 @@ Every protected column is tested exactly on the release, here and not by choral,
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
+import in_process
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,8 +23,7 @@ ALARM = 1e-6
 
 
 def choral(folder, *words, status=0):
-    command = [sys.executable, "-c", "from choral.show.cli import main; main()", *map(str, words)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = in_process.choral(*words, cwd=folder)
     assert done.returncode in (status if isinstance(status, tuple) else (status,)), done.stdout + done.stderr
     return json.loads(done.stdout) if "--json" in words else done.stdout
 

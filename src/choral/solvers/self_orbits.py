@@ -24,7 +24,6 @@ from math import comb
 
 import flint
 import numpy as np
-import scipy.optimize
 
 from choral.errors import SolverError
 from choral.problem.kernel import Floats, Index
@@ -266,7 +265,9 @@ def _peeled(n: int, prior: Sequence[Fraction], draw: random.Random) -> Iterator[
 def _support(columns: Floats, right: Floats, cost: Floats) -> Index:
     """Where a vertex of {t ≥ 0 : columnsᵀ t = right} of least cost has mass, as floats see it."""
     tight = {"primal_feasibility_tolerance": 1e-10}
-    found = scipy.optimize.linprog(cost, A_eq=columns.T, b_eq=right, method="highs-ds", options=tight)
+    from scipy.optimize import linprog  # slow to import, and few problems come here
+
+    found = linprog(cost, A_eq=columns.T, b_eq=right, method="highs-ds", options=tight)
     if found.status != 0:
         raise SolverError(f"No extreme point was found: {found.message}", "This is a defect; please report it.")
     return np.flatnonzero(found.x > NEAREST)
