@@ -233,7 +233,7 @@ def test_files_are_opened_in_the_allowed_folder_alone(door, tmp_path):
         path.write_text(text)
     (inside / "link.csv").symlink_to(outside / "t.csv")
     (inside / "door").symlink_to(outside)
-    (inside / "notes.txt").write_text("x")
+    (inside / "notes.md").write_text("x")
     client = entered(door, Workspace(tmp_path / "session", inside))
     assert client.get("/api/state").json()["files"] == ["t.csv", "deep/t.csv"]
     for name in ("t.csv", "deep/t.csv"):
@@ -248,7 +248,7 @@ def test_files_are_opened_in_the_allowed_folder_alone(door, tmp_path):
         "t.csv::x",
         "\0.csv",
     ]
-    for name in (*wrong, "notes.txt", "missing.csv", "", "."):
+    for name in (*wrong, "notes.md", "missing.csv", "", "."):
         answer = client.post("/api/file", params={"name": name})
         assert answer.status_code == 422, name
         assert answer.json()["remedy"]

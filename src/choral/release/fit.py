@@ -22,7 +22,7 @@ from choral.release.file import KEY_BYTES, Release
 from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
 from choral.tables.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
-from choral.tables.recipe import MISSING, UNSEEN, Recipe
+from choral.tables.recipe import MISSING, UNSEEN, Reading, Recipe
 from choral.tables.source import AsRead, Source, opened
 from choral.tables.states import merge_rare, with_states
 
@@ -188,6 +188,7 @@ def pose_table(
         table_digest=digest,
         table_rows=sum(counts.values()),
         empty=table.empty,
+        reading=Reading(table.header, table.marks) if earlier is None else earlier.recipe.reading,
         id=id,
     )
     return Posed(with_states(joint, recipe), recipe)

@@ -18,6 +18,7 @@ pattern covers a whole field.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from choral.tables.kinds import kind_of_type
@@ -119,24 +120,29 @@ def written(name: str, column: str, type_: str, empty: str | None) -> Field:
     return Field(name, form.type, given, form.value_sql(given), form.words)
 
 
-def in_json(name: str, column: str, type_: str, empty: str | None) -> Field:
-    """A column of JSON values: numbers and truth values as such, all else in texts."""
+def in_json(name: str, column: str, type_: str, empty: str | None, marks: Sequence[str] = ()) -> Field:
+    """A column of JSON values: numbers and truth values as such, all else in texts; `marks` are missing values."""
     form, kind = form_of(type_), kind_of_type(type_)
     text = f"({column} ->> '$')"
     types = {"bool": "('BOOLEAN')"}.get(kind or "", "('VARCHAR')")
     if kind in ("int", "float", "decimal"):
         types = "('BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT', 'DOUBLE')"
     given = f"nullif({column}, '\"\"')" if form.pattern is None and empty == "missing" else column
+    if marks:
+        marked = f"json_type({column}) = 'VARCHAR' AND {text} IN ({', '.join(map(text_literal, marks))})"
+        given = f"CASE WHEN {marked} THEN NULL ELSE {given} END"
     value = f"CASE WHEN json_type({column}) IN {types} THEN {form.value_sql(text)} END"
     return Field(name, form.type, given, value, form.words)
 
 
-def typed(name: str, column: str, type_: str, empty: str | None) -> Field:
+def typed(name: str, column: str, type_: str, empty: str | None, marks: Sequence[str] = ()) -> Field:
     """A column with a type of its own: of times that are finer than microseconds none is cut off."""
     if type_ == "TIMESTAMP_NS":
         whole = f"CAST({column} AS TIMESTAMP)"
         value = f"CASE WHEN CAST({whole} AS TIMESTAMP_NS) = {column} THEN {whole} END"
         return Field(name, "TIMESTAMP", column, value, "a point in time of whole microseconds")
-    if empty == "missing" and kind_of_type(type_) == "text" and type_ != "UUID":
-        column = f"CASE WHEN CAST({column} AS {TEXT}) = '' THEN NULL ELSE {column} END"
+    missing = (*([""] if empty == "missing" else []), *marks)
+    if missing and kind_of_type(type_) == "text" and type_ != "UUID":
+        listed = ", ".join(map(text_literal, missing))
+        column = f"CASE WHEN CAST({column} AS {TEXT}) IN ({listed}) THEN NULL ELSE {column} END"
     return Field(name, type_, column, column)

@@ -21,8 +21,14 @@ LOOKED_AT = 2000
 Ask = Callable[[str], list[tuple[Any, ...]]]
 
 
-def types_found(names: Sequence[str], relation: str, ask: Ask) -> tuple[dict[str, str], dict[str, str]]:
-    """The types of these columns of texts of a relation, and remarks on some of them."""
+def types_found(
+    names: Sequence[str], relation: str, ask: Ask, marks: Sequence[str] = ()
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The types of these columns of texts of a relation, and remarks on some of them; `marks` are missing values."""
+    if marks:
+        listed = ", ".join(map(text_literal, marks))
+        items = [f"CASE WHEN {c} NOT IN ({listed}) THEN {c} END AS {c}" for c in map(identifier, names)]
+        relation = f"(SELECT {', '.join(items)} FROM {relation})" if items else relation
     sample = f"(SELECT * FROM {relation} LIMIT {LOOKED_AT})"
     seen = _bits(names, sample, ask)
     undecided = [name for name in names if _type_of(seen[name]) != TEXT or not seen[name]]

@@ -21,6 +21,7 @@ from choral.errors import ColumnError, ReleaseFileError, TooLargeError, did_you_
 from choral.problem.promises import read_promise
 from choral.tables.columns import Column, canonical_sql
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
+from choral.tables.marks import check_marks
 from choral.tables.source import EMPTY, AsRead
 from choral.tables.sql import identifier
 
@@ -44,6 +45,25 @@ class After:
         return re.fullmatch("[0-9a-f]{64}", self.digest) is not None and set(self.first) == set(
             range(len(set(self.first)))
         )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a text file of records was read: whether its first line has names, and which texts are missing values."""
+
+    header: bool = True
+    marks: tuple[str, ...] = ()
+
+    def to_document(self) -> dict[str, Any]:
+        """The rules as JSON."""
+        return {"header": self.header, "missing marks": list(self.marks)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any] | None) -> Reading | None:
+        """The rules that `to_document` wrote."""
+        if document is None:
+            return None
+        return cls(document["header"] is True, check_marks(map(str, document["missing marks"])))
 
 
 @dataclass(frozen=True)
@@ -75,6 +95,8 @@ class Recipe:
     """The column that identifies the records that were fitted, by which the ledger knows who is behind the card."""
     given: tuple[str, ...] = ()
     """Promises under a condition, as they were written: `sex | marital`."""
+    reading: Reading | None = None
+    """How files are read; None in files of before, which are separated by what is commonest in their first line."""
 
     @property
     def promises(self) -> list[tuple[str, ...] | str]:
@@ -97,7 +119,10 @@ class Recipe:
     @property
     def as_read(self) -> AsRead:
         """How a table is to be read: as the one that was fitted."""
-        return AsRead({column.name: column.type_read for column in self.columns}, self.empty, find=False)
+        types = {column.name: column.type_read for column in self.columns}
+        if self.reading is None:
+            return AsRead(types, self.empty, find=False, plain=True)
+        return AsRead(types, self.empty, find=False, header=self.reading.header, marks=self.reading.marks)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -123,8 +148,11 @@ class Recipe:
         return self.state_of_combination.get(tuple(c.code_of(v) for c, v in zip(self._used, raw, strict=True)), -1)
 
     def _present(self, value: Any) -> Any:
-        """A raw value, None for an empty text that is missing."""
-        return None if self.empty == "missing" and isinstance(value, str) and not value else value
+        """A raw value, None for a text that is missing: empty, or a mark of missing values."""
+        if not isinstance(value, str):
+            return value
+        marked = self.reading is not None and value in self.reading.marks
+        return None if marked or (self.empty == "missing" and not value) else value
 
     def check(self, columns: Mapping[str, str], name: str = "the table") -> None:
         """Raise unless a table with columns of these types has the used ones, and of the kind they had at fit time."""
@@ -211,6 +239,7 @@ class Recipe:
             "after": None if self.after is None else {"digest": self.after.digest, "first": list(self.after.first)},
             **({} if self.empty is None else {"empty text": self.empty}),
             **({} if self.id is None else {"id": self.id}),
+            **({} if self.reading is None else {"reading": self.reading.to_document()}),
         }
 
     @classmethod
@@ -237,6 +266,7 @@ class Recipe:
                 after=None if after is None else After(str(after["digest"]), tuple(map(int, after["first"]))),
                 empty=document.get("empty text"),
                 id=None if document.get("id") is None else str(document["id"]),
+                reading=Reading.from_document(document.get("reading")),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ReleaseFileError(

@@ -5,7 +5,6 @@ A table is opened, not read: whatever looks at it runs in DuckDB, which works th
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import re
@@ -17,11 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from choral.errors import ColumnError, FieldError, LawError, ProblemError, did_you_mean
 from choral.tables import forms
+from choral.tables.dialect import dialect_of, like_data
 from choral.tables.duckdb_words import plain_words
 from choral.tables.forms import TEXT, Field
 from choral.tables.found_types import types_found
 from choral.tables.in_memory import arrow_of, check_names
 from choral.tables.kinds import kind_of_type
+from choral.tables.marks import check_marks, recognised, remark, unmarked
 from choral.tables.sql import identifier, text_literal
 
 if TYPE_CHECKING:
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 Chosen: TypeAlias = Callable[[str], bool]
 """Which columns, by their names."""
 
-DELIMITERS = ",;\t|"
-READERS = {".csv": "read_csv", ".parquet": "read_parquet"} | dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
+TEXTS = (".csv", ".tsv", ".txt", ".data")
+READERS = dict.fromkeys(TEXTS, "read_csv") | {".parquet": "read_parquet"}
+READERS |= dict.fromkeys((".jsonl", ".ndjson", ".json"), "read_json")
 EMPTY = ("missing", "value")
 """What an empty text is: the same as a missing value, or a value of its own."""
 FRAME = "choral_frame"
 DATABASE = "choral_source"
 ROWS_AT_ONCE = 1 << 16
+HEADERLESS = "the first line looks like a record, not like names: if it is one, say --no-header"
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,21 @@ class AsRead:
            or else they are text
     empty  what an empty text is: "missing", or "value"; None, the rule of releases that do not say: missing in CSV files,
            a value elsewhere. A field of a CSV file that is empty is missing in any case, unless it is text in quotes
+    header whether the first line of a CSV file has the names of the columns; else they are column1, column2, …
+    marks  texts that stand for a missing value, such as ?; None: recognised in CSV files (`choral.tables.marks`)
+    plain  CSV files are separated as releases took it that do not say: by what is commonest in the first line
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
     empty: str | None = "missing"
     find: bool = True
+    header: bool = True
+    marks: tuple[str, ...] | None = ()
+    plain: bool = False
 
     def __post_init__(self) -> None:
+        if self.marks is not None:
+            object.__setattr__(self, "marks", check_marks(self.marks))
         if self.empty not in (*EMPTY, None):
             raise ProblemError(f"empty={self.empty!r}.", f"Say one of {', '.join(EMPTY)}.")
 
@@ -65,7 +76,8 @@ class Source:
     `columns` maps names, as they are spelled, to DuckDB's types. `name` is how messages call the table. Where another
     engine has counted, a row stands for as many as the column `weight` says, and what it found is known: the table's digest,
     and the edges of binned columns. `stored` is the table before its `fields` became values, `empty` says what an empty
-    text is, and `remarks` has a sentence for a column that may not be what it was meant to be.
+    text is, `marks` which texts are missing values, `header` whether a file has one, and `remarks` has a sentence for a
+    column that may not be what it was meant to be; that under "" is about the whole table.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -80,6 +92,8 @@ class Source:
     fields: Mapping[str, Field] = field(default_factory=dict)
     empty: str | None = "missing"
     remarks: Mapping[str, str] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+    header: bool = True
 
     def tally(self, value: str | None = None) -> str:
         """SQL that counts rows, all or those with a `value`."""
@@ -147,8 +161,10 @@ class Source:
         """Raise unless each of these is a column, spelled as it stands in the table."""
         for name in names:
             if name not in self.columns:
+                hint = f" {self.remarks['']}." if like_data(list(self.columns)) and "" in self.remarks else ""
                 raise ColumnError(
-                    f"`{where}` names '{name}', which is no column of {self.name}.", did_you_mean(name, self.columns)
+                    f"`{where}` names '{name}', which is no column of {self.name}.{hint}",
+                    did_you_mean(name, self.columns),
                 )
 
 
@@ -186,9 +202,7 @@ def parts_of(path: Path) -> list[Path]:
     parts = sorted(part for part in path.iterdir() if part.name[0] not in "._")
     endings = {part.suffix.lower() for part in parts}
     if len(endings) != 1 or not endings <= READERS.keys() or not all(part.is_file() for part in parts):
-        raise LawError(
-            f"{path} is a folder, and not of files of one kind: .csv, .parquet, .jsonl or .json.", "Name a file in it."
-        )
+        raise LawError(f"{path} is a folder, and not of files of one kind: {', '.join(READERS)}.", "Name a file in it.")
     return parts
 
 
@@ -254,7 +268,7 @@ def _opened_file(connection: duckdb.DuckDBPyConnection, text: str, how: AsRead, 
         reader = READERS[parts_of(path)[0].suffix.lower()]
     if not mark and reader is None:
         raise LawError(
-            f"{text} is not a .csv, .parquet, .jsonl, .ndjson or .json file.",
+            f"{text} is not a {', '.join(READERS)} file.",
             "Give one of these, or a table of a DuckDB database as database.duckdb::table.",
         )
     if not path.is_file() and (mark or not path.is_dir()):
@@ -292,13 +306,16 @@ def _with_fields(
 
 def _with_types(stored: Source, how: AsRead, as_written: Chosen | None) -> Source:
     """A table whose columns have types of their own."""
+    marks = how.marks or ()
     fields = [
-        forms.typed(name, identifier(name), type_, None if as_written and as_written(name) else how.empty)
+        forms.typed(name, identifier(name), type_, None)
+        if as_written and as_written(name)
+        else forms.typed(name, identifier(name), type_, how.empty, marks)
         for name, type_ in stored.columns.items()
     ]
     if all(one.sql == identifier(one.name) for one in fields):
-        return replace(stored, empty=how.empty)
-    return _with_fields(stored, how, fields)
+        return replace(stored, empty=how.empty, marks=marks)
+    return replace(_with_fields(stored, how, fields), marks=marks)
 
 
 def _typed(columns: Mapping[str, str]) -> str:
@@ -311,29 +328,36 @@ def _opened_csv(
     connection: duckdb.DuckDBPyConnection, path: Path, literal: str, how: AsRead, as_written: Chosen | None
 ) -> Source:
     """A CSV file, read as text, with the types that its whole content has, or that were declared."""
-    header, delimiter = csv_header(path)
-    for part in parts_of(path)[1:]:
-        if csv_header(part) != (header, delimiter):
+    parts = parts_of(path)
+    dialect = dialect_of(parts[0], how.header, how.plain)
+    for part in parts[1:]:
+        if dialect_of(part, how.header, how.plain) != dialect:
             raise LawError(f"{part} has another header than the other files of {path}.", "Give tables of one kind.")
-    dialect = f"""{literal}, header = true, delim = {text_literal(delimiter)}, quote = '"', escape = '"'"""
-    dialect += f", auto_detect = false, allow_quoted_nulls = {str(how.empty != 'value').lower()}"
-    texts = dict.fromkeys(header, TEXT)
-    stored = Source(connection, f"read_csv({dialect}, columns = {_typed(texts)})", texts, str(path), path)
+    texts = dict.fromkeys(dialect.names, TEXT)
+    relation = dialect.relation(literal, how.empty == "value")
+    stored = Source(connection, relation, texts, str(path), path, header=how.header)
 
     def ask(query: str) -> list[tuple[Any, ...]]:
         with reading(stored):
             return connection.execute(query).fetchall()
 
-    as_they_are = [name for name in header if as_written is not None and as_written(name)]
+    as_they_are = [name for name in texts if as_written is not None and as_written(name)]
     types = dict.fromkeys(as_they_are, TEXT) | {n: t for n, t in how.types.items() if n not in as_they_are}
-    rest = [name for name in header if name not in types]
-    found, remarks = types_found(rest, stored.sql, ask) if how.find else ({}, {})
+    rest = [name for name in texts if name not in types]
+    remarks = {"": HEADERLESS} if how.header and like_data(dialect.names) else {}
+    marks = how.marks
+    found, strange = types_found(rest, relation, ask, marks or ()) if how.find else ({}, {})
+    if marks is None:
+        seen = recognised([name for name in rest if found.get(name, TEXT) == TEXT], relation, ask)
+        marks = tuple(dict.fromkeys(mark for kept in seen.values() for mark in kept))
+        if marks:
+            found, strange = types_found(rest, relation, ask, marks)
+            remarks[""] = remark(seen)
     types = texts | found | types
-    fields = [
-        forms.written(name, identifier(name), types[name], None if name in as_they_are else how.empty)
-        for name in header
-    ]
-    return _with_fields(stored, how, fields, remarks)
+    columns = {name: identifier(name) if name in as_they_are else unmarked(identifier(name), marks) for name in texts}
+    empty = {name: None if name in as_they_are else how.empty for name in texts}
+    fields = [forms.written(name, columns[name], types[name], empty[name]) for name in texts]
+    return replace(_with_fields(stored, how, fields, remarks | strange), marks=marks)
 
 
 def _opened_json(
@@ -352,7 +376,7 @@ def _opened_json(
         return [
             Field(name, types[name], identifier(name), identifier(name))
             if name in plain
-            else forms.in_json(name, identifier(name), types[name], how.empty)
+            else forms.in_json(name, identifier(name), types[name], how.empty, how.marks or ())
             for name in types
         ]
 
@@ -363,29 +387,12 @@ def _opened_json(
         )
         if guessed and name not in plain and source.refusal(name) is not None:
             types[name] = TEXT
-    return _with_fields(stored, how, fields())
+    return replace(_with_fields(stored, how, fields()), marks=how.marks or ())
 
 
 def _kind_of_json(type_: str) -> str | None:
     """What a type that DuckDB guessed for JSON values holds; times with a zone are text, as they are written."""
     return "text" if type_ in ("TIMESTAMP WITH TIME ZONE", "TIME") else kind_of_type(type_)
-
-
-def csv_header(path: Path) -> tuple[list[str], str]:
-    """The names in the first line of a CSV file, and what separates them."""
-    try:
-        with parts_of(path)[0].open(newline="", encoding="utf-8-sig") as file:
-            first = file.readline()
-            delimiter = max(DELIMITERS, key=first.count)
-            file.seek(0)
-            header = next(csv.reader(file, strict=True, delimiter=delimiter), [])
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise LawError(f"{path} cannot be read: {error}.", "Check the path, and that it is CSV in UTF-8.") from None
-    names = [name.strip() for name in header]
-    if not names:
-        raise LawError(f"{path} is empty.", "A table needs a header and at least one row.")
-    check_names(names, str(path))
-    return names, delimiter
 
 
 def _opened_database(connection: duckdb.DuckDBPyConnection, path: Path, table: str) -> Source:

@@ -64,7 +64,7 @@ def fit(
         edges = {name: _edges(table, asked.needed, name, rule, missing) for name, rule in (bins or {}).items()}
         edges |= {name: before for name, before in known.items() if before is not None}
         types = {name: _type_read(table.columns[name], name in edges) for name in asked.needed}
-        others_as = AsRead(types, how.empty, find=False)
+        others_as = replace(how, types=types, find=False, marks=table.source.marks)
         tables = [table, *(spark_table(session, other, others_as) for other in also)]
         first, *others = [_counted(one, asked.needed, edges) for one in tables]
     with ExitStack() as stack, located(tables, asked.needed):
@@ -121,7 +121,7 @@ def _weighted(table: SparkTable, names: Sequence[str], columns: Sequence[Any], e
     types = {name: table.columns[name] for name in names}
     sql = table.typed_sql(names, FRAME, COUNT)
     source = Source(connection, sql, types, table.name, weight=COUNT, known_digest=table.digest(), known_edges=edges)
-    source = replace(source, empty=table.source.empty)
+    source = replace(source, empty=table.source.empty, marks=table.source.marks, header=table.source.header)
     table.check_read(source.rows())
     return source
 

@@ -13,21 +13,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from choral.draw.spark.session import in_plain_words
 from choral.errors import FieldError, LawError
 from choral.tables import forms
+from choral.tables.dialect import dialect_of
 from choral.tables.in_memory import check_names
 from choral.tables.kinds import kind_of_type
 from choral.tables.source import (
     FRAME,
+    READERS,
     AsRead,
     Chosen,
     Source,
     columns_of,
     connect,
-    csv_header,
     open_table,
     parts_of,
 )
@@ -45,7 +47,7 @@ class SparkTable:
     """A table in Spark: `frame` has its raw columns, `source` says what DuckDB takes them for.
 
     `from_file` says that `source` is the table itself and not just its outline; `before` is its fingerprint when opened. With
-    `texts` the raw columns are the texts of the fields.
+    `texts` the raw columns are the texts of the fields; those of columns that are read `as_written` are never marks of gaps.
     """
 
     frame: Any
@@ -53,6 +55,7 @@ class SparkTable:
     from_file: bool
     before: tuple[int, ...]
     texts: bool = False
+    as_written: Chosen | None = None
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -73,7 +76,9 @@ class SparkTable:
 
         given, is_text = _column(name), kind_of_type(self.columns[name]) == "text"
         drops = self.source.empty == "missing" if is_text else self.texts
-        return F.when(given != "", given) if drops else given
+        marked = (is_text or self.texts) and not (self.as_written and self.as_written(name))
+        missing = [*([""] if drops else []), *(self.source.marks if marked else ())]
+        return F.when(~given.isin(missing), given) if missing else given
 
     def typed_sql(self, names: Sequence[str], relation: str, carry: str | None = None) -> str:
         """SQL for DuckDB: the columns that `raw` has called c0, c1, … with their names and types."""
@@ -105,7 +110,7 @@ class SparkTable:
 
     def check_json(self, names: Sequence[str]) -> None:
         """Raise for a JSON value of another kind, which Spark would hand on as its text: 17 for "17"."""
-        if self.texts and self.source.path is not None and parts_of(self.source.path)[0].suffix.lower() != ".csv":
+        if self.texts and self.source.path is not None and _reader(self.source.path) != "read_csv":
             self.source.check_fields(names)
 
     def digest(self) -> str:
@@ -155,7 +160,11 @@ def spark_table(session: Any, table: Any, how: AsRead | None = None, as_written:
             f"Spark does not read a {type(table).__name__}.",
             "Give a path or a data frame of Spark, or leave Spark out.",
         )
-    return _from_frame(table, (how or AsRead()).empty)
+    return _from_frame(table, how or AsRead(), as_written)
+
+
+def _reader(path: Path) -> str:
+    return READERS[parts_of(path)[0].suffix.lower()]
 
 
 @contextmanager
@@ -182,31 +191,37 @@ def _from_file(session: Any, text: str, how: AsRead, as_written: Chosen | None) 
     assert path is not None
     parts = parts_of(path)
     files = ["file:" + re.sub(r"([\\*?\[\]{},])", r"\\\1", str(part.resolve())) for part in parts]
-    kind = parts[0].suffix.lower()
+    kind = _reader(path)
     with in_plain_words(text):
-        if kind == ".parquet":
-            return SparkTable(session.read.parquet(*files), source, True, before)
+        if kind == "read_parquet":
+            return SparkTable(session.read.parquet(*files), source, True, before, False, as_written)
         from pyspark.sql.types import StringType, StructField, StructType
 
         reader = session.read.schema(StructType([StructField(name, StringType()) for name in source.columns]))
         reader = reader.option("mode", "FAILFAST")
-        if kind == ".csv":
-            _, delimiter = csv_header(path)
-            marks = {"sep": delimiter, "quote": '"', "escape": '"', "emptyValue": ""}
+        if kind == "read_csv":
+            dialect = dialect_of(parts[0], how.header, how.plain)
+            if dialect.runs:
+                raise LawError(
+                    f"The fields of {text} are separated by blanks, which Spark does not read.", "Use commas."
+                )
+            marks = {"sep": dialect.separator, "quote": '"', "escape": '"', "emptyValue": ""}
             marks["nullValue"] = NOTHING if how.empty == "value" else ""
-            return SparkTable(reader.options(header=True, **marks).csv(files), source, True, before, True)
-        return SparkTable(reader.json(files), source, True, before, True)
+            frame = reader.options(header=how.header, **marks).csv(files)
+            return SparkTable(frame, source, True, before, True, as_written)
+        return SparkTable(reader.json(files), source, True, before, True, as_written)
 
 
-def _from_frame(frame: Any, empty: str | None) -> SparkTable:
+def _from_frame(frame: Any, how: AsRead, as_written: Chosen | None) -> SparkTable:
     name = "the Spark frame"
     check_names(list(frame.columns), name)
     with in_plain_words(name):
         outline = frame.limit(0).toArrow()
     connection = connect()
     connection.register(FRAME, outline)
-    source = Source(connection, FRAME, columns_of(connection, FRAME, name), name, empty=empty)
-    return SparkTable(frame, source, False, ())
+    columns = columns_of(connection, FRAME, name)
+    source = Source(connection, FRAME, columns, name, empty=how.empty, marks=how.marks or ())
+    return SparkTable(frame, source, False, (), False, as_written)
 
 
 def _column(name: str) -> Any:

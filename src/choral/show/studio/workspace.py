@@ -98,7 +98,7 @@ class Workspace:
         ending = Path(name).suffix.lower()
         if ending not in READERS:
             raise LawError(
-                f"'{shown(name)}' is not a .csv, .parquet, .jsonl, .ndjson or .json file.",
+                f"'{shown(name)}' is not a {', '.join(READERS)} file.",
                 "Save the table as one of these.",
             )
         return self.new_file(ending)
