@@ -479,3 +479,30 @@ def test_whenever_it_stops_there_is_a_channel():
         )
         assert d.information <= d.upper_bound
         assert d.verify()["verified"]
+
+
+# ---- before solving ------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(small_laws(), st.sampled_from([{"leakage": {"X1": "0.05"}}, {"ratio": {"X1": "11/10"}}]))
+def test_bounds_within_budgets_hold_for_what_is_found(law, budget):
+    before = ch.bounds(law, **budget)
+    d = ch.disclose(law, **budget, rel_tol=0.05)
+    assert d.information <= before.upper_bound + 1e-9
+    assert before.feasible or d.information == 0
+
+
+def test_a_budget_gives_codes_where_independence_gives_none():
+    within, d = ch.bounds(COPY, leakage={"X1": "0.05"}), ch.disclose(COPY, leakage={"X1": "0.05"})
+    assert not ch.bounds(COPY).feasible
+    assert within.feasible
+    assert 2 <= d.codes <= within.codes_at_most
+    assert d.how.startswith(ch.plan(COPY, leakage={"X1": "0.05"}).plan.solver)
+
+
+def test_a_budget_does_not_help_where_another_group_settles_all():
+    law = ch.Joint.from_counts({x: 1 + sum(x) for x in product(range(2), repeat=3)}, names=["W", "X1", "X2"])
+    asked = {"protect": [("X1", "X2"), "X1"], "leakage": {"X1": "0.05"}}
+    assert not ch.bounds(law, **asked).feasible
+    assert ch.disclose(law, **asked).information == 0

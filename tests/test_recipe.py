@@ -21,15 +21,17 @@ from hypothesis import strategies as st
 from tables import tables
 
 from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
+from choral.problem.question import Question
 from choral.release.fit import pose_table
 from choral.tables.columns import Column, literal
 from choral.tables.recipe import Recipe
+from choral.tables.rules import TableRules
 from choral.tables.source import Source, open_table, reading
 
 
 def posed(rows, **options):
     used = [name for name in rows[0] if name != "W"]
-    return pose_table(open_table(rows), "W", used[:1], used, **{"min_count": 1, **options}).recipe
+    return pose_table(open_table(rows), Question("W", used[:1], used), TableRules(**{"min_count": 1, **options})).recipe
 
 
 def by_sql(recipe, source):
@@ -72,7 +74,7 @@ def test_bins_agree_with_bisection_at_and_beside_every_edge(edges, values):
 
 def test_a_binned_column_takes_numbers_of_any_kind_and_not_a_number_is_missing():
     rows = [{"W": i % 2, "x": i % 10} for i in range(40)]
-    recipe = pose_table(open_table(rows), "W", ["x"], ["x"], bins={"x": [3, 7]}).recipe
+    recipe = pose_table(open_table(rows), Question("W", ["x"], ["x"]), TableRules({"x": [3, 7]})).recipe
     for values in ([0.0, 3.0, 6.9, 7.0, float("nan"), None], [Decimal("2.99"), Decimal("3.00"), Decimal(7), None]):
         table = open_table(pa.table({"x": values}))
         recipe.check(table.columns)
@@ -137,7 +139,7 @@ def test_unseen_values_and_combinations_have_no_state():
 
 def test_order_is_kept_and_columns_are_carried_on_many_rows():
     table = open_table([{"W": i % 2, "x": i % 3, "y": i % 5, "id": i} for i in range(50_000)])
-    recipe = pose_table(table, "W", ["x"], ["x", "y"]).recipe
+    recipe = pose_table(table, Question("W", ["x"], ["x", "y"])).recipe
     found = table.connection.execute(recipe.select(table.sql, table.columns, ["id"])).fetchall()
     assert found == [(i, (i % 3) * 5 + i % 5) for i in range(50_000)]
 
@@ -176,7 +178,7 @@ def test_a_csv_is_read_with_the_types_of_the_fit(tmp_path):
     first.write_text("W,zip,n\n" + "".join(f"{i % 2},{'abc'[i % 3]}{i % 2},{i % 2}\n" for i in range(24)))
     table = open_table(first)
     assert table.columns == {"W": "BIGINT", "zip": "VARCHAR", "n": "BIGINT"}
-    recipe = pose_table(table, "W", ["zip"], ["zip", "n"], min_count=1).recipe
+    recipe = pose_table(table, Question("W", ["zip"], ["zip", "n"]), TableRules(min_count=1)).recipe
     later.write_text("zip,n\n17,1\na0,0\n")
     assert open_table(later, recipe.as_read).columns == {"zip": "VARCHAR", "n": "BIGINT"}
     assert by_sql(recipe, open_table(later, recipe.as_read)) == [-1, recipe.state_of({"zip": "a0", "n": 0})]

@@ -20,11 +20,13 @@ from typer.testing import CliRunner
 
 from choral.draw.engine import disclose_table
 from choral.errors import ColumnError, FieldError, LawError, ProblemError, ReleaseFileError
+from choral.problem.question import Question
 from choral.release.fit import fit, pose_table
 from choral.show.cli import app
 from choral.tables.bins import edges_of
 from choral.tables.columns import Column
 from choral.tables.recipe import Recipe
+from choral.tables.rules import TableRules
 from choral.tables.source import AsRead, open_table, reading
 
 TYPES = [
@@ -235,7 +237,7 @@ def test_times_in_json_texts_keep_their_zone(tmp_path):
 
 def test_a_time_with_a_zone_is_another_kind():
     rows = [{"W": i % 2, "x": datetime.datetime(2026, 1, 1 + i % 2)} for i in range(8)]
-    recipe = pose_table(open_table(rows), "W", ["x"], ["x"], min_count=1).recipe
+    recipe = pose_table(open_table(rows), Question("W", ["x"], ["x"]), TableRules(min_count=1)).recipe
     zoned = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     with pytest.raises(ColumnError, match="with a zone"):
         recipe.state_of({"x": zoned})
@@ -254,7 +256,7 @@ def test_nanoseconds_are_refused_rather_than_cut_off():
 def test_decimals_of_another_scale_are_compared_and_not_rounded():
     cents = [Decimal("1.00"), Decimal("1.01")]
     rows = [{"W": i % 2, "x": cents[i // 2 % 2]} for i in range(8)]
-    recipe = pose_table(open_table(rows), "W", ["x"], ["x"], min_count=1).recipe
+    recipe = pose_table(open_table(rows), Question("W", ["x"], ["x"]), TableRules(min_count=1)).recipe
     values = [Decimal("1.005"), Decimal("1.010"), Decimal("1.000")]
     table = open_table({"x": pa.array(values, pa.decimal128(9, 3))})
     states = [s for (s,) in table.connection.execute(recipe.select(table.sql, table.columns)).fetchall()]

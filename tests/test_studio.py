@@ -35,7 +35,7 @@ from choral.release.fit import fit, pose_table
 from choral.show.studio import connections, curve, jobs, result, security, serve, worker
 from choral.show.studio.app import create_app
 from choral.show.studio.game import Game
-from choral.show.studio.question import Question, outlook
+from choral.show.studio.question import Choices, outlook
 from choral.show.studio.samples import SAMPLES
 from choral.show.studio.security import HEADERS, Door
 from choral.show.studio.workspace import Workspace, session_folder
@@ -435,13 +435,12 @@ def test_the_outlook_is_that_of_the_library(client):
 
 def test_choices_become_arguments():
     roles = {"w": "reveal", "a": "protect", "b": "use", "c": "protect"}
-    asked = Question(
-        roles=roles, together=[["a", "b"]], bins={"a": "4", "b": " ", "z": "3"}, look_at_target=True
-    ).arguments()
-    assert asked["reveal"] == ["w"]
-    assert asked["protect"] == [["a"], ["c"], ["a", "b"]]
-    assert asked["use"] == ["a", "b", "c", "w"]
-    assert asked["bins"] == {"a": "4"}
+    choices = Choices(roles=roles, together=[["a", "b"]], bins={"a": "4", "b": " ", "z": "3"}, look_at_target=True)
+    asked = choices.question()
+    assert asked.reveal == ["w"]
+    assert asked.protect == [["a"], ["c"], ["a", "b"]]
+    assert asked.use == ["a", "b", "c", "w"]
+    assert choices.rules().bins == {"a": "4"}
 
 
 @pytest.mark.parametrize(
@@ -469,7 +468,7 @@ def test_questions_that_make_no_sense_are_refused_in_words(client, question, wor
 def test_a_table_with_too_many_states_is_not_ranked_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("choral.show.studio.question.MOST_AT_ONCE", 7)
     source = open_table(SAMPLES["clinic"].write(tmp_path))
-    said = outlook(Question(roles=CLINIC), source)
+    said = outlook(Choices(roles=CLINIC), source)
     source.connection.close()
     assert (said["rank"], said["feasible"]) == (None, None)
     assert said["upper_bound"] == ch.bounds(ch.examples.clinic(), reveal="diagnosis").upper_bound
@@ -531,7 +530,7 @@ def test_one_search_at_a_time_and_then_another(door, workspace, acting):
                 "error": "A search is running (searching).",
                 "remedy": "Wait for it, stop it and keep its best, or cancel it.",
             }
-        assert job()["about"] == {"table": number, "question": Question(roles=CLINIC).model_dump()}, (
+        assert job()["about"] == {"table": number, "question": Choices(roles=CLINIC).model_dump()}, (
             "for a reloaded page"
         )
         assert client.post("/api/stop", params={"keep": False}).json()["job"]["status"] == "cancelled"
@@ -582,7 +581,7 @@ def test_errors_of_the_library_reach_the_page(tmp_path):
 def run(kind, path, folder, question, fails=False, table=()):
     """What the worker says to a job, without a process of its own."""
     stream = io.StringIO()
-    asked = question and Question.model_validate(question).model_dump()
+    asked = question and Choices.model_validate(question).model_dump()
     about = {"number": 1, "name": path.stem, "origin": "upload", "rows": 400, "digest": "00", **dict(table)}
     job = {"path": str(path), "folder": str(folder), "question": asked, "table": about, "name": "mine.choral"}
     do = {"fit": worker._fit, "curve": worker._curve, "open": worker._open}[kind]
@@ -691,7 +690,7 @@ def test_card_and_codes_are_the_library_s_and_go_through_the_ledger(door, worksp
         folder = workspace.new_result()
         release = fit(workspace.table(1).path, "diagnosis", order=number)
         table = {"number": 1, "name": "clinic", "origin": "example", "rows": 400, "digest": workspace.table(1).digest}
-        result.save_result(release, result.view_of(release, Question(roles=CLINIC).model_dump(), table), folder)
+        result.save_result(release, result.view_of(release, Choices(roles=CLINIC).model_dump(), table), folder)
     card = client.post("/api/results/result-1/card", json={}).json()
     saved = load_release(workspace.place / "result-1" / result.RELEASE)
     assert json.loads(client.get(card["href"]).content) == card_of(saved).document
@@ -973,7 +972,8 @@ def test_the_command_refuses_what_it_cannot_use(tmp_path):
 def test_the_law_that_is_posed_is_that_of_the_table(tmp_path):
     source = open_table(SAMPLES["staff"].write(tmp_path))
     roles = {"leaves": "reveal", "age": "protect", "sex": "protect", "overtime": "use"}
-    posed = pose_table(source, **Question(roles=roles, bins={"age": "4"}).arguments())
+    choices = Choices(roles=roles, bins={"age": "4"})
+    posed = pose_table(source, choices.question(), choices.rules())
     source.connection.close()
     assert posed.recipe.table_rows == 2000
     assert len(posed.recipe.column("age").values) == 4

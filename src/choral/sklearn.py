@@ -15,15 +15,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from choral.design.limits import Limits
 from choral.draw.drawing import Drawing
 from choral.draw.sampler import UNSEEN
 from choral.errors import ChoralError, ColumnError, ProblemError, did_you_mean
 from choral.ledger import identity
+from choral.problem.question import Question
 from choral.release.file import KEY_BYTES, Release
-from choral.release.fit import MIN_COUNT, SALT_BYTES, fit
+from choral.release.fit import SALT_BYTES, fitted
 from choral.tables.bins import read_bins
-from choral.tables.counting import asked_of
 from choral.tables.kinds import NUMERIC, kind_of_type
+from choral.tables.rules import MIN_COUNT, TableRules
 from choral.tables.source import Source, open_table, reading
 from choral.tables.sql import identifier
 
@@ -134,22 +136,11 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with closing(source.connection):
             protect = None if self.protect is None else [self._group(group) for group in self.protect]
             use = None if self.use is None else [self._name(place) for place in self.use]
-            needed = asked_of(source, target, protect, use, self.order).needed
-            release = fit(
-                source,
-                target,
-                protect,
-                use,
-                self.order,
-                bins=self._bins(source, [name for name in needed if name != target]),
-                min_count=self.min_count,
-                law=self.law,
-                unseen=self.unseen,
-                tol=self.tol,
-                rel_tol=self.rel_tol,
-                time_limit=self.time_limit,
-                codes=self.codes,
-            )
+            question = Question(target, protect, use, self.order)
+            rules = TableRules(min_count=self.min_count, law=self.law, unseen=self.unseen)
+            needed = rules.roles(source, question).needed
+            rules = replace(rules, bins=self._bins(source, [name for name in needed if name != target]))
+            release = fitted(source, question, rules, Limits(self.tol, self.rel_tol, self.time_limit, self.codes))
         further = [value for value in release.disclosure.problem.target.values if value not in classes.tolist()]
         self.classes_ = np.unique([*classes.tolist(), *further]) if further else classes
         self.release_ = self._keyed(release)

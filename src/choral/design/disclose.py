@@ -17,10 +17,10 @@ from choral.exact.information import stated_bound, stated_claims, stated_informa
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
 from choral.problem.bounds import best_group
-from choral.problem.form import form_of
+from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
-from choral.problem.pose import Group, pose_self
-from choral.problem.question import problem_of, with_budgets
+from choral.problem.pose import problem_of
+from choral.problem.question import Group, Question
 from choral.problem.solution import Solution, Status, floats_of
 from choral.proofs.group import GroupBound
 from choral.reductions.chain import reduced_problem
@@ -84,9 +84,8 @@ def disclose(
     X1=1, X2=1    0    1    0
     p(y)          1/3  1/3  1/3
     """
-    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
-    problem = with_budgets(law, problem_of(law, reveal, protect, use, order), leakage, ratio, also)
-    return _solved(law, problem, limits)
+    problem = problem_of(law, Question(reveal, protect, use, order, leakage, ratio), also)
+    return solved(law, problem, Limits(tol, rel_tol, time_limit, codes, progress, solver))
 
 
 def self_disclose(
@@ -112,11 +111,12 @@ def self_disclose(
     """
     if not isinstance(joint, Joint):
         raise ProblemError(f"Self-disclosure of a {type(joint).__name__}.", "Give a Joint law of the samples.")
-    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
-    return _solved(joint, pose_self(joint, protect, use, order), limits)
+    problem = problem_of(joint, Question(None, protect, use, order, itself=True))
+    return solved(joint, problem, Limits(tol, rel_tol, time_limit, codes, progress, solver))
 
 
-def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
+def solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
+    """The disclosure that solves a problem posed on a law, within limits."""
     with limits.running() as clock:
         if clock.stopped():
             return certified(law, problem, trivial(problem, "stopped before it began", Status.STOPPED))
@@ -124,7 +124,7 @@ def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
         form = form_of(small)
         chosen = choose(small, form, limits.solver)
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
-        solution = _fewer(small, chosen.run(small, form, clock), limits)
+        solution = _fewer(small, chosen.run(small, form, clock), _most_codes(small, form, limits))
         for inverse in inverses:
             solution = inverse.invert(solution)
         if small.size < problem.size:
@@ -132,12 +132,16 @@ def _solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
         return certified(law, problem, solution)
 
 
-def _fewer(problem: Problem, solution: Solution, limits: Limits) -> Solution:
+def _most_codes(problem: Problem, form: Form, limits: Limits) -> int | None:
+    return form.nullity + 1 if limits.codes is None and limits.enough and problem.plain else limits.codes
+
+
+def _fewer(problem: Problem, solution: Solution, most: int | None) -> Solution:
     """The solution with at most as many codes as were asked for, and what that costs."""
-    if limits.codes is None or solution.channel.codes <= limits.codes:
+    if most is None or solution.channel.codes <= most:
         return solution
     before = float(stated_information(problem, solution.channel))
-    channel = repair(problem, with_at_most(problem, floats_of(solution.channel), limits.codes))
+    channel = repair(problem, with_at_most(problem, floats_of(solution.channel), most))
     channel = within_budgets(problem, channel)
     after = float(stated_information(problem, channel))
     cost = f"at a cost of {before - after:.3g} bits" if after < before else "at no cost"

@@ -18,7 +18,11 @@ Progress: TypeAlias = Callable[[float, float, str], None]
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a search, and what is asked of its answer."""
+    """What ends a search, and what is asked of its answer; the fields are arguments of `choral.disclose`.
+
+    `enough` asks for no more codes than suffice, nul(P)+1, where all that is asked is independence under one law and `codes`
+    says nothing: a code that nobody needs is a rare code, which helps nobody.
+    """
 
     tol: float = 1e-6
     rel_tol: float | None = None
@@ -26,6 +30,7 @@ class Limits:
     codes: int | None = None
     progress: Progress | None = None
     solver: str | None = None
+    enough: bool = False
 
     def __post_init__(self) -> None:
         """Raise unless the numbers make sense."""

@@ -16,8 +16,7 @@ from choral.exact import certificate
 from choral.files import path_of
 from choral.problem.compact import order_of, pose_score, pose_types
 from choral.problem.kernel import Problem
-from choral.problem.pose import pose, pose_self
-from choral.problem.question import with_budgets
+from choral.problem.pose import pose, pose_self, with_budgets
 from choral.problem.solution import Solution, Status
 from choral.proofs.kinds import proof_of
 

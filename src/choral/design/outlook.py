@@ -14,8 +14,9 @@ from choral.errors import ProblemError
 from choral.problem.bounds import Bounds, bounds_of
 from choral.problem.form import Form, form_of
 from choral.problem.hypergraph import Hypergraph, hypergraph_of
-from choral.problem.pose import Group, pose_self
-from choral.problem.question import problem_of, with_budgets
+from choral.problem.kernel import Problem
+from choral.problem.pose import pose_self, problem_of
+from choral.problem.question import Group, Question
 from choral.reductions.chain import reduced_problem
 from choral.solvers import enumeration
 from choral.solvers.self_orbits import PROVED
@@ -27,6 +28,9 @@ def bounds(
     protect: str | Sequence[Group] | None = None,
     use: Sequence[str] | None = None,
     order: int = 1,
+    *,
+    leakage: Mapping[Any, Any] | None = None,
+    ratio: Mapping[Any, Any] | None = None,
 ) -> Bounds:
     """What can be said before solving: feasibility, rank, nullity, the upper bound, |Y|, the price.
 
@@ -35,7 +39,7 @@ def bounds(
     >>> b.feasible, b.rank, b.nullity, b.codes_at_most
     (True, 4, 2, 3)
     """
-    return bounds_of(problem_of(law, reveal, protect, use, order))
+    return bounds_of(problem_of(law, Question(reveal, protect, use, order, leakage, ratio)))
 
 
 def self_bounds(
@@ -90,7 +94,11 @@ def plan(
     64 states, joined into 7; rank 2, nullity 5, 2 target values
     transport: rank 2: 7 states on a line, an optimal transport problem
     """
-    problem = with_budgets(law, problem_of(law, reveal, protect, use, order), leakage, ratio, also)
+    return outlook_of(problem_of(law, Question(reveal, protect, use, order, leakage, ratio), also), solver)
+
+
+def outlook_of(problem: Problem, solver: str | None = None) -> Outlook:
+    """How a problem would be solved, and why."""
     small, _ = reduced_problem(problem)
     form = form_of(small)
     chosen = choose(small, form, solver)

@@ -12,7 +12,7 @@ from choral.describe.channels import bec, bsc
 from choral.design.disclose import disclose
 from choral.design.outlook import bounds, extreme_points, hypergraph
 from choral.paper.record import Effort, Found, Picture, Section, Table, exactly, holds, printed
-from choral.problem.question import problem_of
+from choral.problem.pose import pose
 from choral.show.plots import channel_plot, diagram_plot, ladder_plot, posterior_plot
 from choral.show.plots.diagram import Link, Stage
 from choral.solvers import reference
@@ -54,7 +54,7 @@ def run(effort: Effort) -> Found:
     effort.tell("Algorithms 1 and 2")
     found = disclose(law, tol=1e-9)
     found.verify()
-    problem = problem_of(law)
+    problem = pose(law)
     points = extreme_points(law)
     literal, codes = reference.find_optimal_mapping(problem)
     posterior = [[law.given(X1=a, X2=b).probability(W=w) for a, b in found.states] for w in (0, 1)]

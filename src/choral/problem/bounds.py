@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from choral.describe.display import Listing
 from choral.problem.budget import Budget
 from choral.problem.form import Form, form_of
-from choral.problem.kernel import Problem
+from choral.problem.kernel import Problem, Variable
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Bounds:
             ("I(W;X), with no privacy at all", f"{self.information:.9f} bits"),
             ("I_s at most", f"{self.upper_bound:.9f} bits, from {self.upper_bound_from}"),
             ("price I(W;X) - I_s, at least", f"{self.price_at_least:.9f} bits"),
-            ("codes that suffice, nul(P)+1", f"{self.codes_at_most}"),
+            (f"codes that suffice{', nul(P)+1' * (self.codes_at_most == self.nullity + 1)}", f"{self.codes_at_most}"),
             ("codes if all are extreme points, at least", f"{self.codes_at_least}"),
             ("min H(X|Y), at most log rank(P)", f"{self.residual_at_most:.9f} bits"),
             ("the same by alphabet sizes alone", f"{self.residual_at_most_by_sizes:.9f} bits"),
@@ -62,7 +62,9 @@ class Bounds:
 def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
     """Feasibility, the group bound and its price, how many codes, and the rank bound on H(X|Y).
 
-    `codes_at_least` is about channels made of extreme points; a code may mix several, and then fewer suffice.
+    `codes_at_least` is about channels made of extreme points; a code may mix several, and then fewer suffice. With budgets
+    a posterior moves in the nullity of the groups without one, and every budget in bits is one more sum to keep: as many
+    codes as both, and one more, suffice.
 
     >>> from choral.describe import examples
     >>> from choral.problem.pose import pose
@@ -71,8 +73,9 @@ def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
     (True, 10, 1.584963)
     """
     form = form or form_of(problem)
-    if problem.budgets:
-        form = replace(form, feasible=True)
+    exact = _exact_part(problem) if problem.budgets else form
+    form = replace(form, feasible=exact.feasible)
+    in_bits = sum(budget is not None and budget.kind == "leakage" for budget in problem.budgets)
     position, value = best_group(problem)
     sizes = sum(len(group.values) for group in problem.groups) - len(problem.groups) + 1
     if problem.conditions:
@@ -89,11 +92,18 @@ def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
             "the ranks" if not form.feasible else "I(W;X)" if position is None else problem.groups[position].name
         ),
         price_at_least=problem.information_of_states - (value if form.feasible else 0.0),
-        codes_at_most=form.nullity + 1,
-        codes_at_least=-(-form.states // form.rank),
+        codes_at_most=exact.nullity + 1 + in_bits,
+        codes_at_least=1 if problem.budgets else -(-form.states // form.rank),
         residual_at_most=math.log2(form.rank),
         residual_at_most_by_sizes=math.log2(min(sizes, form.states)),
     )
+
+
+def _exact_part(problem: Problem) -> Form:
+    """The form of the problem without the groups that have a budget: what these allow is small steps, in any direction."""
+    kept = tuple(group for group, budget in zip(problem.groups, problem.budgets, strict=True) if budget is None)
+    nothing = Variable.function("", (), [()], [0] * problem.size, problem.weights)
+    return form_of(replace(problem, groups=kept or (nothing,), budgets=()))
 
 
 def best_group(problem: Problem) -> tuple[int | None, float]:

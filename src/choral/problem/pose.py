@@ -1,30 +1,31 @@
-"""From a joint law and what to reveal, protect and use, to a `Problem`."""
+"""From a law and a question to a `Problem`."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import index
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.joint import Cell, Joint, split_names
-from choral.errors import ColumnError, ProblemError, did_you_mean
+from choral.describe.law import Law
+from choral.errors import ProblemError
+from choral.problem.budget import budgets_for, further_law
+from choral.problem.compact import pose_score, pose_types
 from choral.problem.kernel import Conditional, Index, Problem, Variable
-from choral.problem.promises import Promise, is_conditional, promise_of, split_promises, twice
-
-Group: TypeAlias = "str | Sequence[str] | Promise"
-MAX_GROUPS = 100_000
-"""More protected groups than this are refused before they are built."""
+from choral.problem.promises import Promise, with_values
+from choral.problem.question import Group, Question, Roles
 
 
 def pose(
     joint: Joint,
     reveal: str | Sequence[str] | None = None,
     protect: str | Sequence[Group] | None = None,
-    use: Sequence[str] | None = None,
+    use: str | Sequence[str] | None = None,
     order: int = 1,
 ) -> Problem:
     """The problem of telling `reveal` while every group in `protect` stays independent of the code.
@@ -37,28 +38,13 @@ def pose(
     >>> pose(examples.bsc_and_bec())
     Problem(reveal W, protect X1, X2; 6 states)
     """
-    target = _target(joint, reveal)
-    protect, promises = _apart(joint, protect)
-    asked = None if protect is None else _groups(joint, protect, bool(promises))
-    used = _used(
-        joint, target, [*(asked or []), *(promise.hidden for promise in promises)] if protect is not None else None, use
-    )
-    groups = _ordered(asked if asked is not None else [(c,) for c in used if c not in target], order)
-    if not groups and not promises:
-        raise ProblemError("Nothing is protected.", "Name at least one column to protect, or use another column.")
-    for group in (*groups, *(promise.hidden for promise in promises)):
-        if set(target) <= set(group):
-            raise ProblemError(
-                f"'{'+'.join(target)}' is to be revealed and protected at once.",
-                "Take it out of protect, or use self_disclose to reveal the protected columns jointly.",
-            )
-    return _problem(joint, used, groups, target, promises)
+    return pose_roles(joint, Question(reveal, protect, use, order).about(joint.names))
 
 
 def pose_self(
     joint: Joint,
     protect: str | Sequence[Group] | None = None,
-    use: Sequence[str] | None = None,
+    use: str | Sequence[str] | None = None,
     order: int = 1,
 ) -> Problem:
     """The problem of telling as much as possible about all used columns jointly (self-disclosure).
@@ -67,19 +53,34 @@ def pose_self(
     >>> pose_self(examples.bernoulli(0.5, 2))
     Problem(reveal X1+X2, protect X1, X2; 4 states)
     """
-    protect, promises = _apart(joint, protect)
-    asked = None if protect is None else _groups(joint, protect, bool(promises))
-    used = _columns(joint, use, "use") if use is not None else list(joint.names)
-    groups = _ordered(asked if asked is not None else [(c,) for c in used], order)
-    if not groups and not promises:
-        raise ProblemError("Nothing is protected.", "Name at least one column to protect.")
-    for group in groups:
-        if set(used) <= set(group):
+    return pose_roles(joint, Question(None, protect, use, order, itself=True).about(joint.names))
+
+
+def problem_of(law: Law, question: Question, also: Sequence[Any] | None = None) -> Problem:
+    """The problem that a law and a question pose, private under the laws in `also` too."""
+    return with_budgets(law, _posed(law, question), question.leakage, question.ratio, also)
+
+
+def _posed(law: Law, question: Question) -> Problem:
+    if isinstance(law, Joint):
+        return pose_roles(law, question.about(law.names))
+    if isinstance(law, Exchangeable | Sensors):
+        named = question.protect is not None or question.use is not None
+        if question.reveal not in (None, "W", ["W"], ("W",)) or named:
             raise ProblemError(
-                f"All that is used, '{'+'.join(used)}', is protected as one group.",
-                "Nothing could be said then; protect smaller groups.",
+                f"A {type(law).__name__} law reveals W and protects its samples alike.",
+                "Leave out reveal, protect and use; say order=2 to protect pairs. A Joint takes them all.",
             )
-    return _problem(joint, used, groups, tuple(used), promises)
+        if isinstance(law, Exchangeable):
+            return pose_types(law, question.order)
+        if question.order != 1:
+            raise ProblemError(
+                f"order={question.order} through a score.", "A score protects each sensor alone (order=1)."
+            )
+        return pose_score(law)
+    raise ProblemError(
+        f"A {type(law).__name__} is not a law.", "Build one with Joint.from_table, from_counts, from_array or observed."
+    )
 
 
 def windows(names: str | Sequence[str], k: int) -> list[tuple[str, ...]]:
@@ -96,129 +97,60 @@ def windows(names: str | Sequence[str], k: int) -> list[tuple[str, ...]]:
     return [tuple(columns[i : i + index(k)]) for i in range(len(columns) - index(k) + 1)]
 
 
-def _target(joint: Joint, reveal: str | Sequence[str] | None) -> tuple[str, ...]:
-    if reveal is None:
-        if "W" not in joint.names:
-            raise ProblemError(
-                f"Nothing is named to be revealed, and there is no column 'W' among {', '.join(joint.names)}.",
-                "Name it: reveal=… (--reveal), or call self_disclose.",
-            )
-        reveal = "W"
-    return tuple(_columns(joint, reveal, "reveal"))
-
-
-def _columns(joint: Joint, names: str | Sequence[str], where: str) -> list[str]:
-    if not isinstance(names, str | Sequence):
-        raise ProblemError(f"`{where}` is {names!r}.", "Give column names.")
-    columns = list(names)
-    if isinstance(names, str):
-        columns = [name.strip() for name in names.split("+")]
-    if not columns:
-        raise ProblemError(f"`{where}` is empty.", "Name at least one column.")
-    for name in columns:
-        if not isinstance(name, str) or name not in joint.names:
-            raise ColumnError(f"`{where}` names '{name}', which is no column.", did_you_mean(name, joint.names))
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise ProblemError(f"`{where}` names '{twice}' twice in '{'+'.join(columns)}'.", "Name each column once.")
-    return columns
-
-
-def _apart(
-    joint: Joint, protect: str | Sequence[Group] | None
-) -> tuple[str | Sequence[str | Sequence[str]] | None, list[Promise]]:
-    """What is protected whatever is known, and what is protected given a condition."""
-    listed = split_promises(protect) if isinstance(protect, str) else protect
-    if not isinstance(listed, Sequence) or not any(map(is_conditional, listed)):
-        return protect, []  # type: ignore[return-value]
-    promises = [promise_of(joint, entry) for entry in listed if is_conditional(entry)]  # type: ignore[arg-type]
-    again = twice(promises)
-    if again is not None:
-        raise ProblemError(
-            f"`protect` makes the promise '{'+'.join(again.hidden)} | {'+'.join(again.known)}' twice.", "Name it once."
-        )
-    return [entry for entry in listed if not is_conditional(entry)], promises  # type: ignore[misc]
-
-
-def _groups(joint: Joint, protect: str | Sequence[str | Sequence[str]], more: bool) -> list[tuple[str, ...]]:
-    if isinstance(protect, tuple) and len(protect) > 1 and all(isinstance(group, str) for group in protect):
-        raise ProblemError(
-            f"protect={protect!r} may mean one group or several columns.",
-            f"Write {list(protect)!r} for columns that are private each alone, [{protect!r}] for them together.",
-        )
-    if isinstance(protect, str):
-        protect = [part.strip() for part in protect.split(",")]
-    if not isinstance(protect, Sequence):
-        raise ProblemError(f"`protect` is {protect!r}.", "Give a list of columns or groups.")
-    listed = list(protect)
-    if not listed and not more:
-        raise ProblemError("`protect` is empty.", "Name at least one column to protect.")
-    groups = [tuple(_columns(joint, group, "protect")) for group in listed]
-    seen: dict[frozenset[str], tuple[str, ...]] = {}
-    for group in groups:
-        if frozenset(group) in seen:
-            raise ProblemError(f"`protect` names the group '{'+'.join(group)}' twice.", "Name each group once.")
-        seen[frozenset(group)] = group
-    return groups
-
-
-def _used(
-    joint: Joint, target: tuple[str, ...], asked: list[tuple[str, ...]] | None, use: Sequence[str] | None
-) -> list[str]:
-    if use is not None:
-        return _columns(joint, use.split(",") if isinstance(use, str) else use, "use")
-    protected = {column for group in asked or [] for column in group}
-    used = [name for name in joint.names if name not in target or name in protected]
-    if not used:
-        raise ProblemError("No column is left for the channel to look at.", "Add columns beside the target.")
-    return used
-
-
-def _ordered(groups: list[tuple[str, ...]], order: int) -> list[tuple[str, ...]]:
-    if isinstance(order, bool) or not hasattr(order, "__index__") or order < 1:
-        raise ProblemError(f"order={order!r} is not a positive whole number.", "order=2 protects every pair.")
-    if order == 1:
-        return groups
-    if any(len(group) > 1 for group in groups):
-        raise ProblemError(
-            f"order={order} with the group '{'+'.join(next(g for g in groups if len(g) > 1))}'.",
-            "Give single columns with order, or list the groups themselves.",
-        )
-    columns = [group[0] for group in groups]
-    order = index(order)
-    if order > len(columns):
-        raise ProblemError(f"order={order}, but only {len(columns)} columns are protected.", "Lower the order.")
-    chosen = []
-    for group in combinations(columns, order):
-        chosen.append(group)
-        if len(chosen) > MAX_GROUPS:
-            raise ProblemError(f"order={order} makes more than {MAX_GROUPS} groups.", "Lower the order.")
-    return chosen
-
-
-def _problem(
-    joint: Joint,
-    used: Sequence[str],
-    groups: Iterable[Sequence[str]],
-    target: Sequence[str],
-    promises: Iterable[Promise] = (),
+def with_budgets(
+    law: Law,
+    problem: Problem,
+    leakage: Mapping[Any, Any] | None = None,
+    ratio: Mapping[Any, Any] | None = None,
+    also: Sequence[Any] | None = None,
 ) -> Problem:
+    """The problem with budgets for some of its groups, or with further laws."""
+    names, columns = [g.name for g in problem.groups], [g.columns for g in problem.groups]
+    budgets = budgets_for(names, columns, leakage, ratio)
+    if problem.conditions and (budgets or also):
+        first, beside = problem.conditions[0], "a budget" if budgets else "further laws"
+        raise ProblemError(
+            f"'{first.name}' together with {beside}.",
+            f"Protect '{'+'.join(first.both.columns)}' together instead, or leave out the {beside.split()[-1]}.",
+        )
+    if also is None or (isinstance(also, Sequence) and not also):
+        return replace(problem, budgets=budgets) if budgets else problem
+    if isinstance(also, Joint) or not isinstance(also, Sequence):
+        raise ProblemError(f"also is a {type(also).__name__}.", "Give a list of Joint laws: also=[J2].")
+    if not isinstance(law, Joint):
+        raise ProblemError(f"Further laws beside a {type(law).__name__}.", "Give a Joint law and further Joint laws.")
+    if budgets:
+        raise ProblemError(
+            "A budget together with further laws.",
+            "Ask for one of them: budgets are about one law, also= for independence.",
+        )
+    further = tuple(
+        further_law(law, other, problem.columns, columns, f"law {k} in `also`") for k, other in enumerate(also, start=1)
+    )
+    return replace(problem, further=further)
+
+
+def pose_roles(joint: Joint, roles: Roles) -> Problem:
+    """The problem in which columns of a law play these parts."""
+    used = roles.use
     prior = joint.weights(used)
     number = {cell: s for s, cell in enumerate(prior)}
     cells = np.array(list(prior), dtype=np.int64)
     used_alphabets = [joint.alphabets[joint.position(name)] for name in used]
     states = tuple(tuple(a[i] for a, i in zip(used_alphabets, cell, strict=True)) for cell in prior)
     weights = tuple(prior.values())
+
+    def variable(columns: Sequence[str]) -> Variable:
+        return _variable(joint, used, number, cells, weights, columns)
+
+    promises = [with_values(joint, promise) for promise in roles.given]
     return Problem(
-        columns=tuple(used),
+        columns=used,
         states=states,
         weights=weights,
-        groups=tuple(_variable(joint, used, number, cells, weights, group) for group in groups),
-        target=_variable(joint, used, number, cells, weights, target),
-        conditions=tuple(
-            _conditional(promise, _variable(joint, used, number, cells, weights, [*promise.hidden, *promise.known]))
-            for promise in promises
-        ),
+        groups=tuple(map(variable, roles.protect)),
+        target=variable(roles.reveal),
+        conditions=tuple(_conditional(p, variable([*p.hidden, *p.known])) for p in promises),
     )
 
 

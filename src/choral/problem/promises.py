@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard
 
 from choral.describe.joint import Joint
 from choral.errors import ColumnError, ProblemError, did_you_mean
@@ -21,6 +21,13 @@ class Promise:
     hidden: tuple[str, ...]
     known: tuple[str, ...]
     only: tuple[tuple[str, Any], ...] = ()
+    text: str = field(default="", compare=False, repr=False)
+
+    @property
+    def written(self) -> str:
+        """As it stands in `protect`."""
+        only = {name: f'"{name}={value}"' for name, value in self.only}
+        return self.text or f"{'+'.join(self.hidden)} | {'+'.join(only.get(name, name) for name in self.known)}"
 
 
 def split_promises(text: str) -> list[str]:
@@ -45,7 +52,7 @@ def _split(text: str, mark: str) -> list[str]:
     return parts
 
 
-def is_conditional(text: Any) -> bool:
+def is_conditional(text: Any) -> TypeGuard[str | Promise]:
     """Whether an entry of `protect` has a condition."""
     return isinstance(text, Promise) or (isinstance(text, str) and "|" in text)
 
@@ -68,25 +75,30 @@ def read_promise(written: str) -> Promise:
         if equals:
             only.append((known[-1], value.strip().strip('"')))
     hidden = tuple(part.strip().strip('"') for part in _split(sides[0], "+"))
-    return Promise(hidden, tuple(known), tuple(only))
+    return Promise(hidden, tuple(known), tuple(only), written.strip())
 
 
-def promise_of(joint: Joint, written: str | Promise) -> Promise:
-    """The promise that an entry of `protect` with a condition is; every column and value is one of the law."""
-    promise = read_promise(written) if isinstance(written, str) else written
+def promise_about(names: Sequence[str], entry: str | Promise) -> Promise:
+    """The promise that an entry of `protect` with a condition is, on columns with these names; its values are as written."""
+    promise = read_promise(entry) if isinstance(entry, str) else entry
     columns = (*promise.hidden, *promise.known)
     for name in columns:
-        if name not in joint.names:
+        if name not in names:
             raise ColumnError(
-                f"`protect` names '{name}' in '{written}', which is no column.", did_you_mean(name, joint.names)
+                f"`protect` names '{name}' in '{promise.written}', which is no column.", did_you_mean(name, names)
             )
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
         raise ProblemError(
-            f"'{written}' names '{twice}' twice.",
+            f"'{promise.written}' names '{twice}' twice.",
             "Name each column once: whoever knows it has nothing more to learn of it.",
         )
-    return Promise(promise.hidden, promise.known, tuple((c, _value(joint, c, value)) for c, value in promise.only))
+    return promise
+
+
+def with_values(joint: Joint, promise: Promise) -> Promise:
+    """The promise with the values that the law has in place of what was written."""
+    return replace(promise, only=tuple((column, _value(joint, column, given)) for column, given in promise.only))
 
 
 def _value(joint: Joint, column: str, given: Any) -> Any:

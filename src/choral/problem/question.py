@@ -1,75 +1,178 @@
-"""The problem that a law and the arguments of `disclose` pose."""
+"""A question: what to reveal, protect and use, as it was asked; and the parts that columns play in it, resolved once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from itertools import combinations
+from operator import index
+from typing import Any, TypeAlias
 
-from choral.describe.compact import Exchangeable, Sensors
-from choral.describe.joint import Joint
-from choral.describe.law import Law
-from choral.errors import ProblemError
-from choral.problem.budget import budgets_for, further_law
-from choral.problem.compact import pose_score, pose_types
-from choral.problem.kernel import Problem
-from choral.problem.pose import Group, pose
+from choral.errors import ColumnError, ProblemError, did_you_mean
+from choral.problem.promises import Promise, is_conditional, promise_about, split_promises, twice
+
+Names: TypeAlias = "str | Sequence[str]"
+Group: TypeAlias = "str | Sequence[str] | Promise"
+MAX_GROUPS = 100_000
+"""More protected groups than this are refused before they are built."""
 
 
-def problem_of(
-    law: Law,
-    reveal: str | Sequence[str] | None = None,
-    protect: str | Sequence[Group] | None = None,
-    use: Sequence[str] | None = None,
-    order: int = 1,
-) -> Problem:
-    """The problem that a law and the arguments of `disclose` pose."""
-    if isinstance(law, Joint):
-        return pose(law, reveal, protect, use, order)
-    if isinstance(law, Exchangeable | Sensors):
-        if reveal not in (None, "W", ["W"], ("W",)) or protect is not None or use is not None:
-            raise ProblemError(
-                f"A {type(law).__name__} law reveals W and protects its samples alike.",
-                "Leave out reveal, protect and use; say order=2 to protect pairs. A Joint takes them all.",
+@dataclass(frozen=True)
+class Roles:
+    """The parts that columns play: names that were checked, every default filled in, `order` spelled out as groups.
+
+    reveal   the target
+    protect  the groups that are private whatever is known
+    use      what the channel may look at
+    given    the promises under a condition, their values as written
+    needed   all these columns, in the order of the table or law that they were resolved against
+    """
+
+    reveal: tuple[str, ...]
+    protect: tuple[tuple[str, ...], ...]
+    use: tuple[str, ...]
+    given: tuple[Promise, ...] = ()
+    needed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a table or a law, as it was asked: the arguments of `choral.disclose` that are about columns.
+
+    reveal   the target: a column or several; default "W"
+    protect  columns, groups of columns, and promises under a condition; default: every used column but the target, alone
+    use      what the channel may look at; default: all but the target, with what is protected
+    order    protect every `order` of the protected columns together
+    leakage  in place of independence, a budget in bits for some of the groups
+    ratio    … or a factor
+    itself   reveal all that is used, and use all by default (self-disclosure)
+
+    >>> Question("W", "a").about(["id", "W", "a", "b"])
+    Roles(reveal=('W',), protect=(('a',),), use=('id', 'a', 'b'), given=(), needed=('id', 'W', 'a', 'b'))
+    """
+
+    reveal: Names | None = None
+    protect: str | Sequence[Group] | None = None
+    use: Names | None = None
+    order: int = 1
+    leakage: Mapping[Any, Any] | None = None
+    ratio: Mapping[Any, Any] | None = None
+    itself: bool = False
+
+    def about(self, names: Sequence[str]) -> Roles:
+        """The parts that columns with these names play; raises `ColumnError` or `ProblemError` where that makes no sense."""
+        target = () if self.itself else _target(names, self.reveal)
+        asked, given = _protected(names, self.protect)
+        hidden = [promise.hidden for promise in given]
+        used = self._used(names, target, {column for group in (*(asked or ()), *hidden) for column in group})
+        groups = _ordered(asked if asked is not None else [(c,) for c in used if c not in target], self.order)
+        if not groups and not given:
+            remedy = "Name at least one column to protect"
+            raise ProblemError("Nothing is protected.", f"{remedy}{'.' if self.itself else ', or use another column.'}")
+        for group in groups if self.itself else (*groups, *hidden):
+            if set(target or used) <= set(group):
+                raise self._revealed(target or used)
+        named = {*target, *used, *(name for group in groups for name in group)}
+        named.update(name for promise in given for name in (*promise.hidden, *promise.known))
+        needed = tuple(name for name in names if name in named)
+        return Roles(target or used, tuple(groups), used, given, needed)
+
+    def _used(self, names: Sequence[str], target: tuple[str, ...], protected: set[str]) -> tuple[str, ...]:
+        if self.use is not None:
+            listed = self.use.split(",") if isinstance(self.use, str) and not self.itself else self.use
+            return _columns(names, listed, "use")
+        used = tuple(name for name in names if name not in target or name in protected)
+        if not used:
+            raise ProblemError("No column is left for the channel to look at.", "Add columns beside the target.")
+        return used
+
+    def _revealed(self, columns: tuple[str, ...]) -> ProblemError:
+        if self.itself:
+            return ProblemError(
+                f"All that is used, '{'+'.join(columns)}', is protected as one group.",
+                "Nothing could be said then; protect smaller groups.",
             )
-        if isinstance(law, Exchangeable):
-            return pose_types(law, order)
-        if order != 1:
-            raise ProblemError(f"order={order} through a score.", "A score protects each sensor alone (order=1).")
-        return pose_score(law)
-    raise ProblemError(
-        f"A {type(law).__name__} is not a law.", "Build one with Joint.from_table, from_counts, from_array or observed."
-    )
+        return ProblemError(
+            f"'{'+'.join(columns)}' is to be revealed and protected at once.",
+            "Take it out of protect, or use self_disclose to reveal the protected columns jointly.",
+        )
 
 
-def with_budgets(
-    law: Law,
-    problem: Problem,
-    leakage: Mapping[Any, Any] | None = None,
-    ratio: Mapping[Any, Any] | None = None,
-    also: Sequence[Any] | None = None,
-) -> Problem:
-    """The problem with budgets for some of its groups, or with further laws."""
-    names, columns = [g.name for g in problem.groups], [g.columns for g in problem.groups]
-    budgets = budgets_for(names, columns, leakage, ratio)
-    if problem.conditions and (budgets or also):
-        first, beside = problem.conditions[0], "a budget" if budgets else "further laws"
+def _target(names: Sequence[str], reveal: Names | None) -> tuple[str, ...]:
+    if reveal is None:
+        if "W" not in names:
+            raise ProblemError(
+                f"Nothing is named to be revealed, and there is no column 'W' among {', '.join(names)}.",
+                "Name it: reveal=… (--reveal), or call self_disclose.",
+            )
+        reveal = "W"
+    return _columns(names, reveal, "reveal")
+
+
+def _columns(names: Sequence[str], listed: Names, where: str) -> tuple[str, ...]:
+    if not isinstance(listed, str | Sequence):
+        raise ProblemError(f"`{where}` is {listed!r}.", "Give column names.")
+    columns = [name.strip() for name in listed.split("+")] if isinstance(listed, str) else list(listed)
+    if not columns:
+        raise ProblemError(f"`{where}` is empty.", "Name at least one column.")
+    for name in columns:
+        if not isinstance(name, str) or name not in names:
+            raise ColumnError(f"`{where}` names '{name}', which is no column.", did_you_mean(name, names))
+    if len(set(columns)) < len(columns):
+        again = next(name for name in columns if columns.count(name) > 1)
+        raise ProblemError(f"`{where}` names '{again}' twice in '{'+'.join(columns)}'.", "Name each column once.")
+    return tuple(columns)
+
+
+def _protected(
+    names: Sequence[str], protect: str | Sequence[Group] | None
+) -> tuple[list[tuple[str, ...]] | None, tuple[Promise, ...]]:
+    """The groups that are protected whatever is known (None: not said), and the promises under a condition."""
+    if protect is None:
+        return None, ()
+    listed = split_promises(protect) if isinstance(protect, str) else protect
+    if not isinstance(listed, Sequence):
+        raise ProblemError(f"`protect` is {listed!r}.", "Give a list of columns or groups.")
+    if not listed:
+        raise ProblemError("`protect` is empty.", "Name at least one column to protect.")
+    promises = [promise_about(names, entry) for entry in listed if is_conditional(entry)]
+    plain = [entry for entry in listed if not isinstance(entry, Promise) and not is_conditional(entry)]
+    if isinstance(protect, tuple) and len(plain) == len(protect) > 1 and all(isinstance(one, str) for one in plain):
         raise ProblemError(
-            f"'{first.name}' together with {beside}.",
-            f"Protect '{'+'.join(first.both.columns)}' together instead, or leave out the {beside.split()[-1]}.",
+            f"protect={protect!r} may mean one group or several columns.",
+            f"Write {list(protect)!r} for columns that are private each alone, [{protect!r}] for them together.",
         )
-    if also is None or (isinstance(also, Sequence) and not also):
-        return replace(problem, budgets=budgets) if budgets else problem
-    if isinstance(also, Joint) or not isinstance(also, Sequence):
-        raise ProblemError(f"also is a {type(also).__name__}.", "Give a list of Joint laws: also=[J2].")
-    if not isinstance(law, Joint):
-        raise ProblemError(f"Further laws beside a {type(law).__name__}.", "Give a Joint law and further Joint laws.")
-    if budgets:
+    again = twice(promises)
+    if again is not None:
         raise ProblemError(
-            "A budget together with further laws.",
-            "Ask for one of them: budgets are about one law, also= for independence.",
+            f"`protect` makes the promise '{'+'.join(again.hidden)} | {'+'.join(again.known)}' twice.", "Name it once."
         )
-    further = tuple(
-        further_law(law, other, problem.columns, columns, f"law {k} in `also`") for k, other in enumerate(also, start=1)
-    )
-    return replace(problem, further=further)
+    groups = [_columns(names, entry, "protect") for entry in plain]
+    seen: set[frozenset[str]] = set()
+    for group in groups:
+        if frozenset(group) in seen:
+            raise ProblemError(f"`protect` names the group '{'+'.join(group)}' twice.", "Name each group once.")
+        seen.add(frozenset(group))
+    return groups, tuple(promises)
+
+
+def _ordered(groups: list[tuple[str, ...]], order: int) -> list[tuple[str, ...]]:
+    if isinstance(order, bool) or not hasattr(order, "__index__") or order < 1:
+        raise ProblemError(f"order={order!r} is not a positive whole number.", "order=2 protects every pair.")
+    if order == 1:
+        return groups
+    if any(len(group) > 1 for group in groups):
+        raise ProblemError(
+            f"order={order} with the group '{'+'.join(next(g for g in groups if len(g) > 1))}'.",
+            "Give single columns with order, or list the groups themselves.",
+        )
+    columns = [group[0] for group in groups]
+    order = index(order)
+    if order > len(columns):
+        raise ProblemError(f"order={order}, but only {len(columns)} columns are protected.", "Lower the order.")
+    chosen = []
+    for group in combinations(columns, order):
+        chosen.append(group)
+        if len(chosen) > MAX_GROUPS:
+            raise ProblemError(f"order={order} makes more than {MAX_GROUPS} groups.", "Lower the order.")
+    return chosen

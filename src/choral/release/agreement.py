@@ -20,7 +20,7 @@ from choral.design.result import Disclosure
 from choral.errors import VerificationError
 from choral.exact.certificate import promises_of
 from choral.laws.choice import about_frequencies
-from choral.problem.promises import promise_of
+from choral.problem.promises import promise_about, with_values
 from choral.tables.columns import Column, labels
 from choral.tables.kinds import kind_of_type, kind_of_value
 from choral.tables.recipe import Recipe
@@ -38,7 +38,11 @@ def check_recipe(disclosure: Disclosure, recipe: Recipe) -> None:
     _need(merged == bool(recipe.merged), "states are merged without a column for them, or the reverse")
     _need(_same(document["reveal"], recipe.reveal), "the target is another")
     _need(_same(document["protect"], recipe.protect), "the protected groups are others")
-    given = [promise_of(law, text) for text in recipe.given] if set(recipe.shown) <= set(law.names) else None
+    given = (
+        [with_values(law, promise_about(law.names, text)) for text in recipe.given]
+        if set(recipe.shown) <= set(law.names)
+        else None
+    )
     _need(promises_of(document) == given, "the conditions are others")
     _need(_same(document["use"], [recipe.state_column] if merged else recipe.use), "the used columns are others")
     columns = [column for column in recipe.columns if not merged or column.name in recipe.shown]

@@ -10,26 +10,27 @@ from functools import cached_property
 from typing import Any
 
 from choral.describe.joint import Cell, Joint
-from choral.design.disclose import disclose
-from choral.design.limits import Progress
+from choral.design.disclose import solved
+from choral.design.limits import Limits, Progress
 from choral.errors import ColumnError, LawError, ProblemError
 from choral.laws.choice import law_for
-from choral.problem.form import form_of
 from choral.problem.kernel import Problem
-from choral.problem.pose import Group, pose
-from choral.reductions.chain import reduced_problem
+from choral.problem.pose import pose_roles, with_budgets
+from choral.problem.promises import read_promise
+from choral.problem.question import Group, Question, Roles
 from choral.release.file import KEY_BYTES, Release
 from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
-from choral.tables.counting import Asked, Counts, alphabets, asked_of, complete, count, too_large
-from choral.tables.recipe import MISSING, UNSEEN, Reading, Recipe
-from choral.tables.source import AsRead, Source, opened
+from choral.tables.counting import Counts, alphabets, complete, count, too_large
+from choral.tables.recipe import Reading, Recipe
+from choral.tables.rules import MIN_COUNT, TableRules
+from choral.tables.source import Source, opened
 from choral.tables.states import merge_rare, with_states
 
-MIN_COUNT = 5
-"""Combinations of used values that occur less often than this are merged, unless told."""
 MOST_STATES = 100_000
+"""Of a channel; with more, its file would not be read in a sitting."""
 SALT_BYTES = 32
+"""As many as a SHA-256 has: the salt hides the certificate in the card."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,15 @@ class Posed:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem that is to be solved."""
-        return pose(self.law, self.recipe.reveal, self.recipe.promises, self.use)
+        """The problem that is to be solved, before budgets and further tables."""
+        given = tuple(map(read_promise, self.recipe.given))
+        return pose_roles(self.law, Roles(self.recipe.reveal, self.recipe.protect, self.use, given))
 
-    def codes_that_suffice(self) -> int:
-        """nul(P)+1, with which nothing is lost (app1): a code that nobody needs is a rare code, which helps nobody."""
-        return form_of(reduced_problem(self.problem)[0]).nullity + 1
+    def within(self, question: Question, also: Any = ()) -> Problem:
+        """The problem with the budgets of a question, and private under the frequencies of further tables too."""
+        tables = (also,) if isinstance(also, str | os.PathLike | Mapping) or hasattr(also, "columns") else also
+        others = [with_states(_other_law(other, self.recipe), self.recipe) for other in tables]
+        return with_budgets(self.law, self.problem, question.leakage or None, question.ratio or None, others)
 
 
 def fit(
@@ -100,96 +104,67 @@ def fit(
     >>> release.recipe.state_of({"a": 1, "b": 0}), round(release.disclosure.information, 6)
     (2, 1.0)
     """
-    with opened(source, AsRead(empty=empty)) as table:
-        posed = pose_table(
-            table,
-            reveal,
-            protect,
-            use,
-            order,
-            bins=bins,
-            missing=missing,
-            min_count=min_count,
-            law=law,
-            unseen=unseen,
-            id=id,
-        )
-    tables = (also,) if isinstance(also, str | os.PathLike | Mapping) or hasattr(also, "columns") else also
-    others = [with_states(_other_law(other, posed.recipe), posed.recipe) for other in tables]
-    given = {"leakage": leakage, "ratio": ratio, "also": others}
-    extra: dict[str, Any] = {name: value for name, value in given.items() if value}
-    found = disclose(
-        posed.law,
-        posed.recipe.reveal,
-        posed.recipe.promises,
-        posed.use,
-        tol=tol,
-        rel_tol=rel_tol,
-        time_limit=time_limit,
-        codes=codes if codes is not None or extra else posed.codes_that_suffice(),
-        progress=progress,
-        solver=solver,
-        **extra,
-    )
+    question = Question(reveal, protect, use, order, leakage, ratio)
+    rules = TableRules(rules_of(bins), missing, empty, min_count, law, unseen, id)
+    return fitted(source, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver), also)
+
+
+def fitted(source: Any, question: Question, rules: TableRules, limits: Limits | None = None, also: Any = ()) -> Release:
+    """The release of a table that answers a question, under rules for the table and within limits."""
+    with opened(source, rules.as_read) as table:
+        posed = pose_table(table, question, rules)
+    return release_of(posed, question, limits or Limits(), also)
+
+
+def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ()) -> Release:
+    """The release that solves what a table poses, with the budgets of the question and private on further tables too."""
+    found = solved(posed.law, posed.within(question, also), replace(limits, enough=True))
     return Release(found, posed.recipe, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(SALT_BYTES))
 
 
 def pose_table(
-    table: Source,
-    reveal: str | Sequence[str] | None = None,
-    protect: str | Sequence[Group] | None = None,
-    use: str | Sequence[str] | None = None,
-    order: int = 1,
-    *,
-    bins: Mapping[str, Bins] | str | None = None,
-    missing: str = "value",
-    min_count: int = MIN_COUNT,
-    law: str = "frequencies",
-    unseen: str = "refuse",
-    earlier: Release | None = None,
-    id: str | None = None,
+    table: Source, question: Question, rules: TableRules | None = None, earlier: Release | None = None
 ) -> Posed:
     """The law of a table with its states. Given an `earlier` release, its columns, groups and states are refined."""
-    _check_rules(missing, unseen, min_count)
+    rules = rules or TableRules()
     digest = table.digest()
-    asked = asked_of(table, reveal, protect, use, order, id)
+    roles = rules.roles(table, question)
     known: dict[str, Column] = {}
     if earlier is not None:
-        asked = united(table, asked, earlier.recipe)
+        roles = united(table, roles, earlier.recipe)
         known = {column.name: column for column in earlier.recipe.columns}
-    bins = rules_of(bins)
-    check_bins(bins, asked.needed, known)
-    where = complete(table, asked.needed, missing)
-    columns = alphabets(table, asked, bins, known, where)
+    check_bins(rules.bins, roles.needed, known)
+    where = complete(table, roles.needed, rules.missing)
+    columns = alphabets(table, roles, rules.bins, known, where)
     counts = count(table, columns, where)
     if table.digest() != digest:
         raise LawError(f"{table.name} changed while it was read.", "Fit again when it is at rest.")
-    joint, origin = law_for(law, counts, [c.name for c in columns], [c.values for c in columns])
+    joint, origin = law_for(rules.law, counts, [c.name for c in columns], [c.values for c in columns])
     columns = _with_alphabets(columns, joint)
-    used = _used_counts(counts, columns, joint, asked.use)
-    parts = None if earlier is None else {cell: state_before(cell, asked.use, earlier.recipe) for cell in used}
-    kept, merged = merge_rare(used, min_count, parts)
+    used = _used_counts(counts, columns, joint, roles.use)
+    parts = None if earlier is None else {cell: state_before(cell, roles.use, earlier.recipe) for cell in used}
+    kept, merged = merge_rare(used, rules.min_count, parts)
     if len(kept) > MOST_STATES:
-        raise too_large([column for column in columns if column.name in asked.use], len(kept))
+        raise too_large([column for column in columns if column.name in roles.use], len(kept))
     recipe = Recipe(
         columns=tuple(columns),
-        use=asked.use,
-        protect=asked.protect,
-        given=asked.given,
-        reveal=asked.reveal,
+        use=roles.use,
+        protect=roles.protect,
+        given=tuple(promise.written for promise in roles.given),
+        reveal=roles.reveal,
         combinations=(*kept, *(cell for cells in merged for cell in cells)),
         kept=len(kept),
         merged=tuple(map(len, merged)),
-        state_column=_free_name(asked.needed) if merged else None,
-        missing=missing,
-        unseen=unseen,
-        min_count=min_count,
+        state_column=_free_name(roles.needed) if merged else None,
+        missing=rules.missing,
+        unseen=rules.unseen,
+        min_count=rules.min_count,
         law=origin.to_document(),
         table_digest=digest,
         table_rows=sum(counts.values()),
         empty=table.empty,
         reading=Reading(table.header, table.marks) if earlier is None else earlier.recipe.reading,
-        id=id,
+        id=rules.id,
     )
     return Posed(with_states(joint, recipe), recipe)
 
@@ -199,38 +174,30 @@ def state_before(cell: Cell, use: Sequence[str], earlier: Recipe) -> int:
     return earlier.state_of_combination[tuple(cell[use.index(name)] for name in earlier.use)]
 
 
-def _check_rules(missing: str, unseen: str, min_count: int) -> None:
-    if missing not in MISSING:
-        raise ProblemError(f"missing={missing!r}.", f"Say one of {', '.join(MISSING)}.")
-    if unseen not in UNSEEN:
-        raise ProblemError(f"unseen={unseen!r}.", f"Say one of {', '.join(UNSEEN)}.")
-    if isinstance(min_count, bool) or not isinstance(min_count, int) or min_count < 0:
-        raise ProblemError(f"min_count={min_count!r} is not a count.", "Give a whole number, 1 to merge nothing.")
-
-
-def united(table: Source, asked: Asked, earlier: Recipe) -> Asked:
+def united(table: Source, roles: Roles, earlier: Recipe) -> Roles:
     """What is asked for, with the groups of an earlier release; raises unless the columns that it looks at are used too.
 
     Both codes are published, and the pair looks at what either looks at: so these columns are not added in silence.
     """
-    if asked.given or earlier.given:
+    conditions = (*(promise.written for promise in roles.given), *earlier.given)
+    if conditions:
         raise ProblemError(
-            f"A second release with the condition '{(*asked.given, *earlier.given)[0]}'.",
+            f"A second release with the condition '{conditions[0]}'.",
             "After an earlier release, or after this one, protect the columns of the condition together: Z+V.",
         )
-    left_out = [name for name in earlier.use if name not in asked.use]
+    left_out = [name for name in earlier.use if name not in roles.use]
     if left_out:
-        whole = ",".join((*earlier.use, *(name for name in asked.use if name not in earlier.use)))
+        whole = ",".join((*earlier.use, *(name for name in roles.use if name not in earlier.use)))
         raise ProblemError(
             f"The earlier release looks at {', '.join(left_out)}, which `use` leaves out; codes of a second release are "
             "pairs with the earlier ones, and look at the same columns.",
             f"If the new code may look at all of these, say so: --use {whole}. If not, and if "
             "nothing of the first release was given out, fit it anew without them.",
         )
-    use = (*earlier.use, *(name for name in asked.use if name not in earlier.use))
+    use = (*earlier.use, *(name for name in roles.use if name not in earlier.use))
     known = {frozenset(group) for group in earlier.protect}
-    groups = (*earlier.protect, *(group for group in asked.protect if frozenset(group) not in known))
-    return asked_of(table, asked.reveal, groups, use)
+    groups = (*earlier.protect, *(group for group in roles.protect if frozenset(group) not in known))
+    return Question(roles.reveal, groups, use).about(list(table.columns))
 
 
 def _with_alphabets(columns: Sequence[Column], joint: Joint) -> list[Column]:

@@ -18,19 +18,20 @@ from fractions import Fraction
 from typing import Any
 
 from choral.describe.joint import Joint
-from choral.design.disclose import certified, disclose
-from choral.design.limits import Progress
+from choral.design.disclose import certified, solved
+from choral.design.limits import Limits, Progress
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.problem.kernel import Problem
-from choral.problem.pose import Group
+from choral.problem.question import Group, Question
 from choral.problem.solution import ExactChannel, Row, Solution, row_of
 from choral.proofs.group import GroupBound
 from choral.release.file import Release
-from choral.release.fit import MIN_COUNT, SALT_BYTES, Posed, pose_table
+from choral.release.fit import SALT_BYTES, Posed, pose_table
 from choral.release.leakage import Published
-from choral.tables.bins import Bins
+from choral.tables.bins import Bins, rules_of
 from choral.tables.recipe import After
+from choral.tables.rules import MIN_COUNT, TableRules
 from choral.tables.source import Source, opened
 
 
@@ -59,55 +60,29 @@ def fit_after(
     where no second release can be safe: another table, or a group that the earlier code tells about; and where `use` leaves
     out a column that the earlier release looks at, since the pair looks at it.
     """
+    question, rules = Question(reveal, protect, use, order), TableRules(rules_of(bins), min_count=min_count, id=id)
+    return fitted_after(earlier, source, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver))
+
+
+def fitted_after(earlier: Release, source: Any, question: Question, rules: TableRules, limits: Limits) -> Release:
+    """The release of `fit_after`; of the rules, those that the earlier release has are its own."""
     recipe = earlier.recipe
     with opened(source, replace(recipe.as_read, find=True)) as table:
         _check_earlier(earlier, table)
-        posed = pose_table(
-            table,
-            reveal,
-            protect,
-            use,
-            order,
-            bins=bins,
-            missing=recipe.missing,
-            min_count=min_count,
-            unseen=recipe.unseen,
-            earlier=earlier,
-            id=id,
-        )
+        posed = pose_table(table, question, replace(rules, missing=recipe.missing, unseen=recipe.unseen), earlier)
     problem = posed.problem
     before = _earlier_rows(earlier, posed)
     _check_private(problem, before)
-    share = None if time_limit is None else time_limit / (earlier.disclosure.codes + 1)
+    if limits.time_limit is not None:
+        limits = replace(limits, time_limit=limits.time_limit / (earlier.disclosure.codes + 1))
     later = [
-        disclose(
-            given.law,
-            given.recipe.reveal,
-            given.recipe.protect,
-            given.use,
-            tol=tol,
-            rel_tol=rel_tol,
-            time_limit=share,
-            codes=codes or given.codes_that_suffice(),
-            solver=solver,
-            progress=progress,
-        )
+        solved(given.law, given.problem, replace(limits, enough=True))
         for given in (_given(posed, before, y) for y in range(earlier.disclosure.codes))
     ]
     first = tuple(y for y, found in enumerate(later) for _ in range(found.codes))
     how = f"for each of {len(later)} earlier codes: {later[0].how}"
     found = certified(posed.law, problem, Solution(_paired(problem, before, later), GroupBound.best(problem), how))
-    alone = disclose(
-        posed.law,
-        posed.recipe.reveal,
-        posed.recipe.protect,
-        posed.use,
-        tol=tol,
-        rel_tol=rel_tol,
-        time_limit=share,
-        solver=solver,
-        progress=progress,
-    )
+    alone = solved(posed.law, problem, replace(limits, codes=None))
     found = _with_bound_of(found, alone)
     after = replace(posed.recipe, after=After(earlier.digest, first))
     second = Release(found, after, earlier.needed_key(), secrets.token_bytes(SALT_BYTES))

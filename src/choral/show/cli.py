@@ -11,8 +11,10 @@ import typer
 
 from choral.errors import ChoralError, ProblemError
 from choral.show.commands import audit as audit_command
+from choral.show.commands import decode as decode_command
 from choral.show.commands import disclose as disclose_command
-from choral.show.commands import fit as fit_commands
+from choral.show.commands import fit as fit_command
+from choral.show.commands import outlook as outlook_commands
 from choral.show.commands import report as report_command
 from choral.show.commands import reproduce as reproduce_command
 from choral.show.commands import studio as studio_command
@@ -90,11 +92,11 @@ def verify(
     raise typer.Exit(verified(release, as_json, privacy, budget))
 
 
-app.command(epilog=fit_commands.BOUNDS)(fit_commands.bounds)
-app.command(epilog=fit_commands.PLAN)(fit_commands.plan)
-app.command(epilog=fit_commands.FIT)(fit_commands.fit)
+app.command(epilog=outlook_commands.BOUNDS)(outlook_commands.bounds)
+app.command(epilog=outlook_commands.PLAN)(outlook_commands.plan)
+app.command(epilog=fit_command.EXAMPLES)(fit_command.fit)
 app.command(epilog=disclose_command.EPILOG)(disclose_command.disclose)
-app.command(epilog=fit_commands.DECODE)(fit_commands.decode)
+app.command(epilog=decode_command.EXAMPLE)(decode_command.decode)
 app.command(epilog=audit_command.EXAMPLE)(audit_command.audit)
 app.command(epilog=report_command.EXAMPLE)(report_command.report)
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from choral.errors import ProblemError
+from choral.errors import ColumnError, LawError, ProblemError, did_you_mean
+
+if TYPE_CHECKING:
+    from choral.describe.joint import Joint
+    from choral.problem.question import Question
+    from choral.tables.rules import TableRules
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
@@ -21,6 +27,8 @@ Master = Annotated[
     typer.Option(help="Where Spark runs: local[*], spark://host:7077. Default: $CHORAL_SPARK_MASTER, or local[*]."),
 ]
 ENGINES = ("duckdb", "spark")
+EXAMPLE = "example:"
+"""What a table begins with that is a law by its name."""
 EXAMPLES = ("bsc_and_bec", "xor", "clinic", "four_fair_bits", "noisy_copies:N", "modular:M", "two_binary")
 Table = Annotated[
     str,
@@ -64,6 +72,12 @@ LawOption = Annotated[
         "--law",
         help="What the guarantee is about: frequencies, dirichlet, network, network:bic, or a .bif, .csv or .json file.",
     ),
+]
+Leakage = Annotated[
+    list[str] | None, typer.Option(help="A budget in bits in place of independence: A=0.01, or A+B=0.01.")
+]
+Ratio = Annotated[
+    list[str] | None, typer.Option(help="… or a factor by which values may become more or less likely: A=21/20.")
 ]
 
 
@@ -120,3 +134,67 @@ def groups(text: str | None) -> list[list[str] | str] | None:
     from choral.problem.promises import is_conditional, split_promises
 
     return [part if is_conditional(part) else split(part, "+") or [] for part in split_promises(text)]
+
+
+def asked(
+    reveal: str | None,
+    protect: str | None,
+    use: str | None,
+    order: int,
+    leakage: Sequence[str] | None,
+    ratio: Sequence[str] | None,
+) -> Question:
+    """The question as written on the command line."""
+    from choral.problem.question import Question
+
+    budgets = read_budgets(leakage, "leakage"), read_budgets(ratio, "ratio")
+    return Question(split(reveal, "+"), groups(protect), split(use, ","), order, *budgets)
+
+
+def ruled(bins: Sequence[str] | None, *rules: Any) -> TableRules:
+    """The rules for a table: bins as written on the command line, and the others in the order of `TableRules`."""
+    from choral.tables.bins import read_bins
+    from choral.tables.rules import TableRules
+
+    return TableRules(read_bins(bins or []), *rules)
+
+
+def read_budgets(texts: Sequence[str] | None, option: str) -> dict[str, str] | None:
+    """Budgets as written on the command line, one per group.
+
+    >>> read_budgets(["age=0.01,sex+race=1/50"], "leakage")
+    {'age': '0.01', 'sex+race': '1/50'}
+    """
+    found: dict[str, str] = {}
+    for part in (part.strip() for text in texts or [] for part in text.split(",")):
+        name, mark, amount = (piece.strip() for piece in part.rpartition("="))
+        if not (name and mark and amount) or name in found:
+            raise ProblemError(
+                f"--{option} '{part}' is no budget, or the second for its group.", f"Write --{option} A=…"
+            )
+        found[name] = amount
+    return found or None
+
+
+def example(name: str) -> Joint:
+    """The embedded law that a table named like this is."""
+    from fractions import Fraction
+
+    from choral.describe import examples as laws
+
+    kind, _, argument = name.removeprefix(EXAMPLE).partition(":")
+    known: dict[str, Callable[[], Any]] = {
+        "bsc_and_bec": laws.bsc_and_bec,
+        "xor": laws.xor,
+        "clinic": laws.clinic,
+        "four_fair_bits": laws.four_fair_bits,
+        "noisy_copies": lambda: laws.noisy_copies(int(argument or 3)),
+        "modular": lambda: laws.modular(int(argument or 3)),
+        "two_binary": lambda: laws.two_binary(Fraction(1, 3), Fraction(1, 2), Fraction(1, 6)),
+    }
+    if kind not in known:
+        raise ColumnError(f"There is no example '{kind}'.", did_you_mean(kind, known))
+    if argument and not (argument.isdecimal() and 0 < int(argument) <= 12):
+        raise LawError(f"'{argument}' is not a whole number from 1 to 12.", f"Write example:{kind}:4.")
+    joint: Joint = known[kind]()
+    return joint

@@ -6,13 +6,10 @@ Counting runs in DuckDB, so the table may be larger than memory; only the counts
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-from choral.describe.joint import Joint
 from choral.errors import LawError, ProblemError, TooLargeError
-from choral.problem.pose import Group, pose
-from choral.problem.promises import is_conditional, read_promise, split_promises
+from choral.problem.question import Roles
 from choral.tables.bins import Bins, edges_of
 from choral.tables.columns import Column, canonical_sql, labels
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
@@ -25,45 +22,6 @@ MOST_CELLS = 1_000_000
 """Different records, over the revealed, protected and used columns."""
 
 Counts = dict[tuple[Any, ...], int]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is revealed, protected and used, and all these columns in the order of the table; `given` has the conditions."""
-
-    reveal: tuple[str, ...]
-    protect: tuple[tuple[str, ...], ...]
-    use: tuple[str, ...]
-    needed: tuple[str, ...]
-    given: tuple[str, ...] = ()
-
-
-def asked_of(
-    table: Source,
-    reveal: str | Sequence[str] | None,
-    protect: str | Sequence[Group] | None,
-    use: str | Sequence[str] | None,
-    order: int = 1,
-    id: str | None = None,
-) -> Asked:
-    """What is asked for, with defaults and errors as in `choral.disclose`: it is posed on a law of one cell.
-
-    The column `id` identifies records, and is none that can be asked for.
-    """
-    if id is not None:
-        table.require([id], "id")
-    names = [name for name in table.columns if name != id]
-    outline = Joint(names, [[0]] * len(names), {(0,) * len(names): 1})
-    listed = split_promises(protect) if isinstance(protect, str) else protect
-    given = [entry.strip() for entry in listed or () if isinstance(entry, str) and is_conditional(entry)]
-    whole = [replace(read_promise(entry), only=()) for entry in given]  # which values a condition has is not known yet
-    plain = listed if not given or listed is None else [*(entry for entry in listed if entry not in given), *whole]
-    problem = pose(outline, reveal, plain, use, order)
-    groups = tuple(group.columns for group in problem.groups)
-    needed = {*problem.target.columns, *problem.columns, *(name for group in groups for name in group)}
-    needed.update(name for promise in whole for name in (*promise.hidden, *promise.known))
-    columns = tuple(name for name in names if name in needed)
-    return Asked(problem.target.columns, groups, problem.columns, columns, tuple(given))
 
 
 def complete(table: Source, needed: Sequence[str], missing: str) -> str:
@@ -97,17 +55,17 @@ def complete(table: Source, needed: Sequence[str], missing: str) -> str:
 
 
 def alphabets(
-    table: Source, asked: Asked, bins: Mapping[str, Bins], known: Mapping[str, Column], where: str
+    table: Source, roles: Roles, bins: Mapping[str, Bins], known: Mapping[str, Column], where: str
 ) -> list[Column]:
     """The columns with their alphabets: the known ones as they are, the others found in the table."""
     [(rows,)] = _rows(table, f"SELECT {table.tally()} FROM {table.sql} WHERE TRUE{where}")
     if not rows:
         raise LawError(f"Every row of {table.name} has a missing value.", "Say missing='value' (--missing value).")
-    columns = [known[n] if n in known else _column(table, asked, bins, n, rows, where) for n in asked.needed]
-    target = ", ".join(_code(table, column) for column in columns if column.name in asked.reveal)
+    columns = [known[n] if n in known else _column(table, roles, bins, n, rows, where) for n in roles.needed]
+    target = ", ".join(_code(table, column) for column in columns if column.name in roles.reveal)
     if len(_rows(table, f"SELECT DISTINCT {target} FROM {table.sql} WHERE TRUE{where} LIMIT 2")) == 1:
         raise ProblemError(
-            f"The target '{'+'.join(asked.reveal)}' has one value in {table.name}: there is nothing to tell.",
+            f"The target '{'+'.join(roles.reveal)}' has one value in {table.name}: there is nothing to tell.",
             "Reveal a column that varies.",
         )
     return columns
@@ -146,7 +104,7 @@ def too_many(sizes: Mapping[str, int], numeric: Sequence[str], many: int) -> Too
     )
 
 
-def _column(table: Source, asked: Asked, bins: Mapping[str, Bins], name: str, rows: int, where: str) -> Column:
+def _column(table: Source, roles: Roles, bins: Mapping[str, Bins], name: str, rows: int, where: str) -> Column:
     type_ = table.columns[name]
     kind = kind_of_type(type_) or ""
     value = canonical_sql(name, kind)
@@ -159,13 +117,13 @@ def _column(table: Source, asked: Asked, bins: Mapping[str, Bins], name: str, ro
     many = len(listed)
     if many > MOST_VALUES:
         [(many,)] = _rows(table, f"SELECT count(*) FROM ({distinct})")
-    protected = any(name in group for group in asked.protect)
+    protected = any(name in group for group in roles.protect)
     remedy = f"Bin it: --bins {name}=4." if kind in NUMERIC else "Group its values, or leave it out."
-    if many == rows > 1 and (protected or name in asked.use):
+    if many == rows > 1 and (protected or name in roles.use):
         raise ProblemError(
             f"The {'protected' if protected else 'used'} column '{name}' has as many values as there are rows, {rows}: "
             "each record would be a state of its own.",
-            f"{remedy}{_without(name, asked)}",
+            f"{remedy}{_without(name, roles)}",
         )
     if many > MOST_VALUES:
         raise TooLargeError(f"The column '{name}' has {many} values; at most {MOST_VALUES} are taken.", remedy)
@@ -173,10 +131,10 @@ def _column(table: Source, asked: Asked, bins: Mapping[str, Bins], name: str, ro
     return Column(name, type_, (*values, *([None] if None in listed else [])))
 
 
-def _without(name: str, asked: Asked) -> str:
+def _without(name: str, roles: Roles) -> str:
     """How a column that identifies records is left out."""
-    others = [other for other in asked.use if other != name]
-    if name not in asked.use or not others:
+    others = [other for other in roles.use if other != name]
+    if name not in roles.use or not others:
         return ""
     listed = ",".join(others) if len(others) <= MOST_NAMED else "all columns but this one"
     return f" If it identifies records, leave it out: --use {listed}."

@@ -11,16 +11,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
+from choral.design.limits import Limits, Progress
 from choral.draw.spark.frames import SparkTable, located, spark_table
 from choral.draw.spark.session import in_plain_words, started
 from choral.errors import LawError
+from choral.problem.question import Question
 from choral.release import fit as fit_counts
+from choral.release import second
 from choral.release.file import Release
 from choral.release.fit import united
-from choral.release.second import fit_after
-from choral.tables.bins import Bins, check_bins, edges_from
-from choral.tables.counting import MOST_CELLS, asked_of, too_many
+from choral.tables.bins import Bins, check_bins, edges_from, rules_of
+from choral.tables.counting import MOST_CELLS, too_many
 from choral.tables.kinds import NUMERIC, kind_of_type
+from choral.tables.rules import MIN_COUNT, TableRules
 from choral.tables.source import FRAME, AsRead, Source, connect
 
 COUNT = "choral count"
@@ -37,45 +40,72 @@ def fit(
     use: str | Sequence[str] | None = None,
     order: int = 1,
     *,
-    bins: Mapping[str, Bins] | None = None,
+    bins: Mapping[str, Bins] | str | None = None,
     missing: str = "value",
     empty: str = "missing",
+    min_count: int = MIN_COUNT,
+    law: str = "frequencies",
+    unseen: str = "refuse",
+    leakage: Mapping[str, Any] | None = None,
+    ratio: Mapping[str, Any] | None = None,
     also: Sequence[Any] = (),
+    tol: float = 1e-6,
+    rel_tol: float | None = None,
+    time_limit: float | None = None,
+    codes: int | None = None,
+    solver: str | None = None,
+    progress: Progress | None = None,
+    id: str | None = None,
     earlier: Release | None = None,
     master: str | None = None,
-    id: str | None = None,
-    **options: Any,
 ) -> Release:
     """The release that `choral.release.fit.fit` gives, with the records counted by Spark.
 
     `source` and `also` are paths that all workers can read, or data frames of Spark. With `earlier` it is the release that
     `choral.release.second.fit_after` gives. The other arguments are those of these functions.
     """
+    question = Question(reveal, protect, use, order, leakage, ratio)
+    rules = TableRules(rules_of(bins), missing, empty, min_count, law, unseen, id)
+    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
+    return fitted(source, question, rules, limits, also, earlier, master)
+
+
+def fitted(
+    source: Any,
+    question: Question,
+    rules: TableRules,
+    limits: Limits,
+    also: Sequence[Any] = (),
+    earlier: Release | None = None,
+    master: str | None = None,
+) -> Release:
+    """The release that `choral.release.fit.fitted`, or with `earlier` `choral.release.second.fitted_after`, gives."""
     with started(master) as session:
-        how = AsRead(empty=empty) if earlier is None else replace(earlier.recipe.as_read, find=True)
+        how = rules.as_read if earlier is None else replace(earlier.recipe.as_read, find=True)
         table = spark_table(session, source, how)
-        asked = asked_of(table.source, reveal, protect, use, order, id)
+        roles = rules.roles(table.source, question)
         known: dict[str, tuple[float, ...] | None] = {}
         if earlier is not None:
-            asked = united(table.source, asked, earlier.recipe)
+            roles = united(table.source, roles, earlier.recipe)
             known = {column.name: column.edges for column in earlier.recipe.columns}
-            missing = earlier.recipe.missing
-        check_bins(bins or {}, asked.needed, known)
-        edges = {name: _edges(table, asked.needed, name, rule, missing) for name, rule in (bins or {}).items()}
+            rules = replace(rules, missing=earlier.recipe.missing)
+        needed = roles.needed
+        check_bins(rules.bins, needed, known)
+        edges = {name: _edges(table, needed, name, rule, rules.missing) for name, rule in rules.bins.items()}
         edges |= {name: before for name, before in known.items() if before is not None}
-        types = {name: _type_read(table.columns[name], name in edges) for name in asked.needed}
+        types = {name: _type_read(table.columns[name], name in edges) for name in needed}
         others_as = replace(how, types=types, find=False, marks=table.source.marks)
         tables = [table, *(spark_table(session, other, others_as) for other in also)]
-        first, *others = [_counted(one, asked.needed, edges) for one in tables]
-    with ExitStack() as stack, located(tables, asked.needed):
-        for source in (first, *others, *(one.source for one in tables)):
-            stack.callback(source.connection.close)
-        asked_again = first, reveal, protect, use, order
+        first, *others = [_counted(one, needed, edges) for one in tables]
+    with ExitStack() as stack, located(tables, needed):
+        for counts in (first, *others, *(one.source for one in tables)):
+            stack.callback(counts.connection.close)
+        anonymous = replace(rules, id=None)  # no column of what was counted
         if earlier is not None:
-            found = fit_after(earlier, *asked_again, bins=bins, **options)
+            found = second.fitted_after(earlier, first, question, anonymous, limits)
         else:
-            found = fit_counts.fit(*asked_again, bins=bins, missing=missing, also=others, **options)
-    return replace(found, recipe=replace(found.recipe, id=id))
+            found = fit_counts.fitted(first, question, anonymous, limits, others)
+    return replace(found, recipe=replace(found.recipe, id=rules.id))
 
 
 def _type_read(type_: str, binned: bool) -> str:

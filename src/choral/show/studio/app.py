@@ -22,7 +22,7 @@ from choral.errors import ChoralError, ColumnError, LedgerError
 from choral.show.studio import handing, question, result
 from choral.show.studio.game import Game
 from choral.show.studio.jobs import BusyError, Jobs
-from choral.show.studio.question import Question
+from choral.show.studio.question import Choices
 from choral.show.studio.samples import SAMPLES
 from choral.show.studio.security import RELEASE, UPLOAD, Door, Guard, size_in_words
 from choral.show.studio.tables import LONGEST_WORDS, Opened, shown, with_source
@@ -40,7 +40,7 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     table: int
-    question: Question
+    question: Choices
 
 
 class Guess(BaseModel):
@@ -162,7 +162,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
         """The table that a question is about, once both make sense together."""
         opened = workspace.table(asked.table)
         opened.check_usable(asked.question.roles)
-        asked.question.arguments()
+        asked.question.question()
         return opened
 
     @app.post("/api/outlook")

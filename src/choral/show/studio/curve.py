@@ -8,8 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from choral.describe.entropy import entropy_of
-from choral.design.disclose import disclose
+from choral.design.disclose import solved
+from choral.design.limits import Limits
 from choral.problem.kernel import Problem, Variable
+from choral.problem.pose import with_budgets
 from choral.release.fit import Posed
 from choral.theory.many_samples import TradeoffPoint
 
@@ -51,10 +53,8 @@ def leak_of_everything(problem: Problem, group: Variable) -> float:
 def points(posed: Posed, progress: Callable[[float, float, str], None]) -> Iterator[tuple[str, TradeoffPoint]]:
     """The certified interval at each budget, every protected group with the same one."""
     names = [group.name for group in posed.problem.groups]
-    recipe = posed.recipe
     for text in leakages(posed.problem):
         budget = None if text == "0" else dict.fromkeys(names, text)
-        found = disclose(
-            posed.law, recipe.reveal, recipe.promises, posed.use, leakage=budget, rel_tol=REL_TOL, progress=progress
-        )
+        problem = with_budgets(posed.law, posed.problem, budget)
+        found = solved(posed.law, problem, Limits(rel_tol=REL_TOL, progress=progress))
         yield text, TradeoffPoint(float(text), found.information, found.upper_bound, max(found.leakage.values()), found)

@@ -7,13 +7,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from choral.design.solvers import choose
+from choral.design.limits import Limits, Progress
+from choral.design.outlook import outlook_of
 from choral.errors import ProblemError
 from choral.problem.bounds import best_group, bounds_of
-from choral.problem.form import form_of
-from choral.reductions.chain import reduced_problem
-from choral.release.fit import MIN_COUNT, Posed, pose_table
+from choral.problem.question import Question
+from choral.release.fit import Posed, pose_table
 from choral.tables.binned import binned_and_protected, bins_of, inside_bins, spoken
+from choral.tables.rules import MIN_COUNT, TableRules
 from choral.tables.source import Source
 
 MOST_AT_ONCE = 5000
@@ -22,7 +23,7 @@ REL_TOL = 1e-3
 """How close to the best a search goes, unless told, as a share of the information."""
 
 
-class Question(BaseModel):
+class Choices(BaseModel):
     """The choices on the page. `roles` has every column that plays a part."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,8 +47,8 @@ class Question(BaseModel):
         """What is revealed."""
         return self.columns("reveal")
 
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of `choral.release.fit.pose_table`."""
+    def question(self, posed: Posed | None = None) -> Question:
+        """The question that the library is asked; of what is posed, with the budget for every protected group alike."""
         if not self.told:
             raise ProblemError("Nothing is chosen to be revealed.", "Choose 'reveal' for one column.")
         private = self.columns("protect")
@@ -55,28 +56,22 @@ class Question(BaseModel):
             raise ProblemError("Nothing is chosen to be protected.", "Choose 'protect' for at least one column.")
         singles: list[list[str]] = [[name] for name in private]
         use = self.columns("protect", "use") + (self.told if self.look_at_target else [])
-        return {
-            "reveal": self.told,
-            "protect": singles + self.together,
-            "use": use,
-            "order": self.order,
-            "bins": {name: rule for name, rule in self.bins.items() if rule.strip() and name in self.roles},
-            "missing": self.missing,
-            "min_count": self.min_count,
-        }
+        budgets = {group.name: self.leakage for group in posed.problem.groups} if posed and self.leakage else None
+        return Question(self.told, singles + self.together, use, self.order, budgets)
 
-    def search(self) -> dict[str, Any]:
-        """The further arguments of `choral.release.fit.fit` but the budgets."""
-        return {"rel_tol": self.rel_tol}
+    def rules(self) -> TableRules:
+        """The rules for the table."""
+        bins = {name: rule for name, rule in self.bins.items() if rule.strip() and name in self.roles}
+        return TableRules(bins, self.missing, min_count=self.min_count)
 
-    def budgets(self, posed: Posed) -> dict[str, str] | None:
-        """The budget for every protected group alike, or None."""
-        return None if self.leakage is None else {group.name: self.leakage for group in posed.problem.groups}
+    def limits(self, progress: Progress) -> Limits:
+        """When a search ends, and who hears of it."""
+        return Limits(rel_tol=self.rel_tol, progress=progress)
 
 
-def outlook(question: Question, source: Source) -> dict[str, Any]:
+def outlook(choices: Choices, source: Source) -> dict[str, Any]:
     """What can be said before solving: rank, nullity, the bound that needs no solving, and how it would be solved."""
-    posed = pose_table(source, **question.arguments())
+    posed = pose_table(source, choices.question(), choices.rules())
     problem, recipe = posed.problem, posed.recipe
     said: dict[str, Any] = {
         "states": problem.size,
@@ -95,9 +90,7 @@ def outlook(question: Question, source: Source) -> dict[str, Any]:
     }
     if problem.size > MOST_AT_ONCE:
         return {**said, "upper_bound": best_group(problem)[1], "rank": None, "feasible": None, "plan": None}
-    found = bounds_of(problem)
-    small, _ = reduced_problem(problem)
-    return {**said, **asdict(found), "plan": str(choose(small, form_of(small)))}
+    return {**said, **asdict(bounds_of(problem)), "plan": str(outlook_of(problem).plan)}
 
 
 def _advice(posed: Posed) -> list[str]:

@@ -19,10 +19,10 @@ from typing import Any, TextIO
 
 from choral.errors import ChoralError, ReleaseFileError
 from choral.release.file import load_release
-from choral.release.fit import fit, pose_table
+from choral.release.fit import fit, pose_table, release_of
 from choral.show.progress import Moment, Recorder
 from choral.show.studio import curve, result
-from choral.show.studio.question import Question
+from choral.show.studio.question import Choices
 from choral.show.studio.tables import LONGEST_WORDS, named, shown
 from choral.tables.source import open_table
 
@@ -70,11 +70,11 @@ class Answers:
 
 
 def _fit(job: dict[str, Any], say: Answers) -> None:
-    question = Question.model_validate(job["question"])
+    choices = Choices.model_validate(job["question"])
     with closing((source := open_table(job["path"])).connection):
         say(stage="counting")
-        budget = question.budgets(pose_table(source, **question.arguments())) if question.leakage else None
-        release = fit(source, **question.arguments(), **question.search(), leakage=budget, progress=say.moment)
+        posed = pose_table(source, choices.question(), choices.rules())
+    release = release_of(posed, choices.question(posed), choices.limits(say.moment))
     found = release.disclosure
     say.moment(found.information, found.upper_bound, f"{found.codes} codes, made exact")
     say(stage="verifying")
@@ -111,10 +111,10 @@ def _curve(job: dict[str, Any], say: Answers) -> None:
     from choral.show.plots import as_svg, tradeoff_plot
     from choral.show.plots.style import finding_of
 
-    question = Question.model_validate(job["question"])
+    choices = Choices.model_validate(job["question"])
     with closing((source := open_table(job["path"])).connection):
         say(stage="counting")
-        posed = pose_table(source, **question.arguments())
+        posed = pose_table(source, choices.question(), choices.rules())
     found = []
     for text, point in curve.points(posed, say.moment):
         found.append(point)

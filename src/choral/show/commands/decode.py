@@ -1,0 +1,38 @@
+"""`choral decode`: from a card and codes to posteriors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from choral.show.options import AsJson, Force, counted, examples, print_json
+
+EXAMPLE = examples("choral decode card.json codes.parquet -o posterior.parquet")
+
+
+def decode(
+    card: Annotated[Path, typer.Argument(help="The public card of a release.")],
+    codes: Annotated[str, typer.Argument(help="The disclosed codes: a table with a column `code`.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: a .parquet or .csv file.")],
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put beside every disclosed code what it says: the probability of each value of the target, from the card."""
+    from choral.files import keep_apart
+    from choral.release.card import decode as decode_codes
+    from choral.release.card import load_card
+
+    keep_apart({"the posteriors": output}, {"the card": card})
+    found = load_card(card)
+    rows = decode_codes(found, codes, output, force=force)
+    if as_json:
+        facts = {"rows": rows, "reveal": found.document["reveal"], "values": found.document["values"]}
+        print_json({**facts, "precision": found.document["precision"], "output": str(output)})
+        return
+    typer.echo(
+        f"decoded      {counted(rows, 'row')}: p({'+'.join(found.document['reveal'])} | code), {len(found.columns)} values"
+    )
+    typer.echo(f"precision    {found.document['precision']} decimals, as the card has them")
+    typer.echo(f"saved        {output}")

@@ -1,0 +1,157 @@
+"""What `choral fit` says of what it found: for people, line by line, and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from choral.show.options import counted
+
+if TYPE_CHECKING:
+    from choral.design.result import Disclosure
+    from choral.release.card import Card
+    from choral.release.file import Release
+    from choral.tables.recipe import Recipe
+
+
+def summary(found: Disclosure) -> dict[str, Any]:
+    """What a disclosure says of itself, for programs."""
+    return {
+        "reveal": list(found.problem.target.columns),
+        "use": list(found.problem.columns),
+        "protect": [list(group.columns) for group in found.problem.groups],
+        "given": [promise.name for promise in found.problem.conditions],
+        "leakage": found.leakage,
+        "information": found.information,
+        "upper_bound": found.upper_bound,
+        "gap": found.gap,
+        "efficiency": found.efficiency,
+        "entropy": found.problem.entropy_of_target,
+        "codes": found.codes,
+        "states": len(found.states),
+        "how": found.how,
+        "digest": found.digest,
+    }
+
+
+def summary_lines(found: Disclosure, recipe: Recipe | None = None) -> list[str]:
+    """What a disclosure says of itself, for people."""
+    entropy, everything = found.problem.entropy_of_target, found.problem.information_of_states
+    merged = " (rare combinations merged)" if recipe is not None and recipe.merged else ""
+    return [
+        f"reveals      {found.problem.target.name}",
+        *_protection(found, recipe),
+        f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell{merged} and "
+        f"{entropy:.9f} in all",
+        f"certified    no private channel exceeds {found.upper_bound:.9f} bits",
+        f"codes        {found.codes}, for {counted(len(found.states), 'state')}",
+        f"how          {found.how}",
+    ]
+
+
+def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
+    """What stays private, and how far where there is a budget or a column is binned."""
+    from choral.tables.binned import binned_and_protected, bins_of, inside_bins, protections
+
+    private = protections(found.problem, {} if recipe is None else bins_of(recipe))
+    limit = "" if recipe is None else inside_bins(binned_and_protected(recipe))
+    how = "; nothing else is" if found.problem.budgets else ", exactly; nothing else is"
+    also = f"; under {counted(len(found.problem.further), 'more law')} too" if found.problem.further else ""
+    lines = [f"private      {', '.join(private)}{how}{also}"]
+    return [*lines, f"in bins      {limit}"] if limit else lines
+
+
+def about_table(release: Release) -> dict[str, Any]:
+    """What a release says of its table and of the rules for it, for programs."""
+    recipe = release.recipe
+    return {
+        "use": list(recipe.use),
+        "digest": release.digest,
+        "rows": recipe.table_rows,
+        "min_count": recipe.min_count,
+        "merged": sum(recipe.merged),
+        "merged_into": len(recipe.merged),
+        "bins": {column.name: list(column.edges) for column in recipe.columns if column.edges is not None},
+        "law": dict(recipe.law),
+        "missing": recipe.missing,
+        "empty": recipe.empty,
+        "unseen": recipe.unseen,
+    }
+
+
+def table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> list[str]:
+    """What a release says of its table and of the rules for it, for people."""
+    from choral.tables.bins import understood
+
+    recipe = release.recipe
+    into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
+    what = (
+        f"{counted(sum(recipe.merged), 'combination')} into {into}, those that occur"
+        if recipe.merged
+        else "none occurs"
+    )
+    lines = [
+        *_remarks(release),
+        f"law          {recipe.law['about']}",
+        f"looks at     {', '.join(recipe.use)}",
+        f"merged       {what} less than {counted(recipe.min_count, 'time')} (--min-count)",
+    ]
+    for column in recipe.columns:
+        if column.edges is not None:
+            how = f" ({understood(column.name, bins[column.name])})" if column.name in bins else ""
+            lines.append(f"bins         {column.name}: {', '.join(map(str, column.values))}{how}")
+    if recipe.law["outside"]:
+        lines.append(
+            f"outside      {counted(recipe.law['outside'], 'record')} of the table cannot occur under the law: no code"
+        )
+    if recipe.missing == "drop":
+        lines.append(
+            f"WARNING      {dropped} rows with a missing value were left out, and get no code. That they have none is seen, "
+            "and the guarantee does not cover it: choral audit --table says how much it tells; --missing value avoids it"
+        )
+    rule = "are refused" if recipe.unseen == "refuse" else f"get code {release.disclosure.codes}"
+    lines.append(f"unseen       records with values or combinations not seen here {rule}")
+    if recipe.after is not None:
+        from choral.release.second import told_by_first
+
+        first, both, target = told_by_first(release), release.disclosure.information, " and ".join(recipe.reveal)
+        lines.append("after        codes are pairs with those of the earlier release; the pair is private")
+        lines.append(
+            f"of these     {first:.9f} bits about {target} come from the earlier code alone, the new one adds "
+            f"{both - first:.9f}"
+        )
+    return lines
+
+
+def _remarks(release: Release) -> list[str]:
+    """What a curator might overlook in the numbers."""
+    found, recipe = release.disclosure, release.recipe
+    lines = []
+    if found.information == 0:
+        lines.append(
+            "remark       nothing is told: every record's code says the same. Use more columns that are not protected, "
+            "or protect fewer; choral bounds says what is possible"
+        )
+    rare = sum(found.problem.weights[recipe.kept :]) if found.problem.size == recipe.size else 0
+    if 2 * rare > found.problem.total:
+        lines.append(
+            f"remark       {100 * rare / found.problem.total:.0f} % of records have combinations that are merged as rare; "
+            "the code cannot tell them apart: use fewer columns (--use), or cut numbers into bins (--bins)"
+        )
+    return lines
+
+
+def card_lines(public: Card, place: str) -> list[str]:
+    """What a curator should know about a card."""
+    document, rows = public.document, public.p_w_given_y
+    if document["p_y"] is None:
+        return [f"card         {place}; without numbers: {document['withheld']})"]
+    how = f"from counts in steps of {document['step']}, with {counted(document['precision'], 'decimal')}"
+    lines = [f"card         {place}; probabilities {how})"]
+    rare = sum(row is None for row in rows)
+    if rare:
+        few = f"{rare} of {public.codes} codes are so rare that the card gives no posterior for them"
+        lines.append(f"remark       {few}: take fewer codes (--codes)")
+    if document["other"]:
+        lines.append("remark       rare values of the target are pooled on the card")
+    return lines

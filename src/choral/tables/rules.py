@@ -1,0 +1,59 @@
+"""The rules for a table: what a curator says about its values, before it is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from choral.errors import ProblemError
+from choral.problem.question import Question, Roles
+from choral.tables.bins import Bins
+from choral.tables.recipe import MISSING, UNSEEN
+from choral.tables.source import AsRead, Source
+
+MIN_COUNT = 5
+"""Combinations of used values that occur less often are merged, unless told: of fewer records a frequency says little."""
+
+
+@dataclass(frozen=True)
+class TableRules:
+    """How the values of a table become symbols, and what a record gets that has none; arguments of `choral.fit`.
+
+    bins       for numeric columns, by name: a rule of `choral.tables.bins`
+    missing    "value": a missing value is a value of its own; "drop": such rows are left out; "error"
+    empty      what an empty text is: "missing", or a "value" (an opened `Source` has its rule)
+    min_count  combinations of used values that occur less often are merged into one state
+    law        "frequencies" of the table, or an estimate or declared law (`choral.laws.choice`)
+    unseen     what a record gets that has no state: "refuse", or "code", one more code
+    id         the column that identifies records, which plays no part in any question
+    """
+
+    bins: Mapping[str, Bins] = field(default_factory=dict)
+    missing: str = "value"
+    empty: str | None = "missing"
+    min_count: int = MIN_COUNT
+    law: str = "frequencies"
+    unseen: str = "refuse"
+    id: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise unless each rule is one that there is."""
+        for name, known in (("missing", MISSING), ("unseen", UNSEEN)):
+            if getattr(self, name) not in known:
+                raise ProblemError(f"{name}={getattr(self, name)!r}.", f"Say one of {', '.join(known)}.")
+        if isinstance(self.min_count, bool) or not isinstance(self.min_count, int) or self.min_count < 0:
+            raise ProblemError(
+                f"min_count={self.min_count!r} is not a count.", "Give a whole number, 1 to merge nothing."
+            )
+        self.as_read  # noqa: B018 (it refuses a rule for empty texts that there is none of)
+
+    @property
+    def as_read(self) -> AsRead:
+        """How the fields of the table become values."""
+        return AsRead(empty=self.empty)
+
+    def roles(self, table: Source, question: Question) -> Roles:
+        """The parts that the columns of a table play in a question."""
+        if self.id is not None:
+            table.require([self.id], "id")
+        return question.about([name for name in table.columns if name != self.id])
