@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import choral as ch
-from choral.errors import ProblemError
+from choral.errors import LawError, ProblemError
 from choral.problem.pose import pose
 from choral.problem.promises import Promise, read_promise
 from choral.problem.question import Question
@@ -57,6 +57,12 @@ def answer(ask):
 def test_a_question_means_the_same_on_a_law_and_on_a_table(asked):
     on_table = answer(lambda: pose_table(open_table(ROWS), Question(**asked), TableRules(min_count=1)).problem)
     assert on_table == answer(lambda: pose(LAW, **asked))
+
+
+def test_a_column_that_looks_like_another_is_refused_though_nobody_asks_for_it():
+    rows = [{**row, "\u0430": 0} for row in ROWS]  # a Cyrillic a beside the Latin one
+    with pytest.raises(LawError, match="look alike"):
+        ch.fit(rows, "W", ["a"], ["a", "b"])
 
 
 def test_one_column_may_be_promised_given_two_values_of_another():

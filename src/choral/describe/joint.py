@@ -36,7 +36,7 @@ class Joint:
 
     def __init__(self, names: Sequence[str], alphabets: Sequence[Sequence[Hashable]], cells: Mapping[Cell, int]):
         """Build from index cells; prefer the `from_…` constructors."""
-        self.names = _checked_names(names)
+        self.names = readable_names(names)
         self.alphabets = tuple(tuple(_plain(value) for value in alphabet) for alphabet in alphabets)
         if len(self.alphabets) != len(self.names):
             raise LawError(
@@ -77,7 +77,7 @@ class Joint:
         >>> Joint.from_array([[0.25, 0.25], [0.0, 0.5]], names=["W", "X"]).total
         4
         """
-        names = _checked_names(names)
+        names = readable_names(names)
         try:
             array = np.asarray(p)
         except ValueError as error:
@@ -130,7 +130,7 @@ class Joint:
         >>> Joint.from_counts({(0, "a"): 12, (1, "b"): 4}, names=["W", "X"]).alphabets
         ((0, 1), ('a', 'b'))
         """
-        names = _checked_names(names)
+        names = readable_names(names)
         if not isinstance(counts, Mapping):
             raise LawError(
                 f"Counts are given as a {type(counts).__name__}.", "Give a mapping from value tuples to counts."
@@ -417,7 +417,8 @@ def _event(names: Sequence[str], values: Sequence[Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
 
 
-def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
+def readable_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, if they differ, print as what they are, and no two look alike; raises `LawError` otherwise."""
     if isinstance(names, str):
         names = split_names(names)
     if not isinstance(names, Iterable):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from choral.describe.joint import readable_names
 from choral.errors import ProblemError
 from choral.problem.question import Question, Roles
 from choral.tables.bins import Bins
@@ -56,4 +57,4 @@ class TableRules:
         """The parts that the columns of a table play in a question."""
         if self.id is not None:
             table.require([self.id], "id")
-        return question.about([name for name in table.columns if name != self.id])
+        return question.about(readable_names([name for name in table.columns if name != self.id]))
