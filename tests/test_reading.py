@@ -9,8 +9,10 @@ import pytest
 import choral as ch
 from choral.draw.engine import disclose_table
 from choral.errors import ColumnError, LawError, ProblemError
+from choral.problem.question import Question
 from choral.release.fit import pose_table
 from choral.tables.marks import read_marks
+from choral.tables.rules import TableRules
 from choral.tables.source import AsRead, open_table
 
 ROWS = [("ny"[i * i % 7 % 2], "fm"[i % 2], i % 5, f"a,b; c|{i % 3}" if i % 11 == 0 else "red") for i in range(66)]
@@ -147,7 +149,7 @@ def test_disclose_reads_as_fit_has_read(tmp_path):
     body = path.read_text().partition("\n")[2]
     path.write_text(body)
     source = open_table(path, AsRead(header=False, marks=None))
-    posed = pose_table(source, "column1", ["column2"], ["column2", "column3"], min_count=1)
+    posed = pose_table(source, Question("column1", ["column2"], ["column2", "column3"]), TableRules(min_count=1))
     assert posed.recipe.as_read.header is False
     assert posed.recipe.as_read.marks == ("?",)
     release = ch.fit(source, "column1", ["column2"], ["column2", "column3"], min_count=1)

@@ -24,7 +24,7 @@ from choral.tables.bins import Bins, check_bins, edges_from, rules_of
 from choral.tables.counting import MOST_CELLS, too_many
 from choral.tables.kinds import NUMERIC, kind_of_type
 from choral.tables.rules import MIN_COUNT, TableRules
-from choral.tables.source import FRAME, AsRead, Source, connect
+from choral.tables.source import FRAME, Source, connect
 
 COUNT = "choral count"
 MISSING, STRANGE = -1, -2
