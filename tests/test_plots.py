@@ -141,45 +141,67 @@ def test_many_posteriors(many):
     assert f"{many.codes} codes" in notes(chart)
 
 
-def test_before_and_after_is_identical_for_what_is_protected(clinic):
-    chart = plots.before_after_plot(clinic)
-    assert title(chart).startswith(
-        "All 3 protected columns are exactly as before, whatever code is seen; diagnosis moves"
-    )
+def test_the_target_moves_and_what_is_protected_is_a_straight_line(clinic):
+    chart = plots.signature_plot(clinic)
     law = ch.examples.clinic()
-    bars = rows_with(chart, "value", "when", "p", "text")
-    chosen = int(next(r["when"] for r in bars if r["when"] != "before").removeprefix("after code "))
+    after = sum(p * max(row) for p, row in zip(clinic.p_y, clinic.p_w_given_y, strict=True))
+    before = max(law.probability(diagnosis=value) for value in ("healthy", "ill"))
+    assert title(chart).startswith(
+        f"diagnosis is guessed right {100 * float(after):.3g} % instead of {100 * float(before):.3g} %; pressure "
+    )
+    assert title(chart).count("either way") == 3
+    dots = rows_with(chart, "value", "x", "p", "weight", "before")
+    assert sorted(r["p"] for r in dots) == sorted(float(row[1]) for row in clinic.p_w_given_y)
+    assert [r["p"] for r in sorted(dots, key=lambda r: r["x"])] == sorted(r["p"] for r in dots)
+    assert {r["before"] for r in dots} == {float(law.probability(diagnosis="ill"))}
+    assert sum(r["weight"] for r in dots) == pytest.approx(1)
+    lines = rows_with(chart, "value", "x", "p")
     for name in ("pressure", "glucose", "smoker"):
         for value in law.alphabets[law.position(name)]:
-            prior = float(law.probability(**{name: value}))
-            assert {r["p"] for r in bars if r["value"] == value and r["when"] == "before"} >= {prior}
-            assert {r["p"] for r in bars if r["value"] == value and r["when"] != "before"} >= {prior}
-    for v, value in enumerate(("healthy", "ill")):
-        (after,) = (r["p"] for r in bars if r["value"] == value and r["when"] != "before")
-        assert after == float(clinic.p_w_given_y[chosen][v])
-    ticks = rows_with(chart, "value", "code", "p")
-    assert {r["p"] for r in ticks if r["value"] == "no"} == {float(law.probability(smoker="no"))}
-    assert len({r["p"] for r in ticks if r["value"] == "ill"}) == clinic.codes
-    moved = max(abs(row[0] - law.probability(diagnosis="healthy")) for row in clinic.p_w_given_y)
-    assert f"{100 * float(moved):.1f} percentage points" in title(chart)
-    drawn(chart)
+            assert {r["p"] for r in lines if r["value"] == value} == {float(law.probability(**{name: value}))}
+    assert drawn(chart).count("0, exactly") == 3
 
 
-def test_before_and_after_says_when_a_budget_lets_a_column_move():
+def test_one_posterior_changed_moves_one_dot(clinic, monkeypatch):
+    from choral.show.plots import signature
+
+    def dots():
+        chart = plots.signature_plot(clinic)
+        return {r["p"] for r in rows_with(chart, "value", "x", "p", "weight", "before")}
+
+    real, laws = dots(), signature.laws_of
+
+    def changed(disclosure, variable):
+        prior, given = laws(disclosure, variable)
+        if variable is disclosure.problem.target:
+            given[0] = [given[0][0] - F(1, 1000), given[0][1] + F(1, 1000)]
+        return prior, given
+
+    monkeypatch.setattr(signature, "laws_of", changed)
+    assert len(dots() - real) == 1
+
+
+def test_a_budget_bends_the_line_and_is_named():
     found = ch.disclose(ch.examples.noisy_copies(2), leakage={"X1": F(1, 100), "X2": F(1, 100)})
-    chart = plots.before_after_plot(found)
-    assert "exactly" not in title(chart)
+    chart = plots.signature_plot(found)
+    assert "exactly" not in drawn(chart)
     assert "as its budget allows" in title(chart)
 
 
+def test_who_else_learns_nothing_is_said_under_the_title():
+    law = ch.examples.clinic()
+    found = ch.disclose(law, "diagnosis", ["pressure", "pressure | smoker"])
+    assert "also hidden from whoever knows smoker: pressure" in notes(plots.signature_plot(found))
+
+
 def test_thirty_columns_are_cut_with_a_note(wide):
-    chart = plots.before_after_plot(wide)
-    assert "All 30 protected columns are exactly as before" in title(chart)
-    assert "18 protected columns more not drawn" in notes(chart)
+    chart = plots.signature_plot(wide)
+    assert "and 27 more columns as before" in title(chart)
+    assert "10 protected columns more not drawn" in notes(chart)
     words = drawn(chart)
-    panels = words.split("private: ")[1:]
-    assert len({panel[:25] for panel in panels}) == 12
-    assert words.count("private: ") == 12
+    panels = words.split("hidden: ")[1:]
+    assert len({panel[:30] for panel in panels}) == 20
+    assert words.count("hidden: ") == 20
     heat = plots.channel_plot(wide)
     labels = {r["state"] for r in rows_with(heat, "state", "code")}
     assert len(labels) == len(wide.states)
@@ -191,14 +213,15 @@ def test_thirty_columns_are_cut_with_a_note(wide):
 def test_two_codes():
     found = ch.disclose(ch.examples.xor())
     assert "2 codes for 4 states: every state has one code" in title(plots.channel_plot(found))
-    for chart in (plots.posterior_plot(found), plots.before_after_plot(found), plots.ladder_plot(found)):
+    for chart in (plots.posterior_plot(found), plots.signature_plot(found), plots.ladder_plot(found)):
         drawn(chart)
 
 
 def test_a_code_that_says_nothing():
     nothing = ch.disclose(ch.examples.noisy_copies(1))
     assert title(plots.posterior_plot(nothing)) == "No code says anything about W"
-    assert "so is W" in title(plots.before_after_plot(nothing))
+    assert title(plots.signature_plot(nothing)).startswith("W is guessed right")
+    assert "instead of" not in title(plots.signature_plot(nothing))
     drawn(plots.ladder_plot(nothing))
 
 

@@ -650,7 +650,7 @@ def test_a_result_is_whole_verified_and_the_owner_s_alone(made, tmp_path):
         result.VIEW,
         result.GAME,
         "ladder.svg",
-        "before_after.svg",
+        "signature.svg",
         "posteriors.svg",
         "channel.svg",
     } <= names
@@ -670,7 +670,7 @@ def test_finished_results_are_there_when_the_studio_starts_again(made, door, tmp
     state = client.get("/api/state").json()
     assert [one["name"] for one in state["results"]] == ["result-1"]
     view = client.get("/api/results/result-1").json()
-    assert set(view["pictures"]) == {"ladder", "before_after", "posteriors", "channel"}
+    assert set(view["pictures"]) == {"ladder", "signature", "posteriors", "channel"}
     release = client.get("/results/result-1/release.choral")
     assert release.headers["content-disposition"].startswith("attachment")
     assert release.content == (place / "result-1" / result.RELEASE).read_bytes()

@@ -10,7 +10,7 @@ from choral.describe.joint import Joint
 from choral.design.disclose import disclose
 from choral.design.outlook import bounds, hypergraph
 from choral.paper.record import Effort, Found, Picture, Section, Table, exactly, formula, holds
-from choral.show.plots import before_after_plot, hypergraph_plot
+from choral.show.plots import hypergraph_plot, signature_plot
 
 
 def run(effort: Effort) -> Found:
@@ -69,7 +69,7 @@ def run(effort: Effort) -> Found:
             ),
         ),
         (
-            Picture("modular-before-after", before_after_plot(modular), "M = 3, k = 2: the code is the target itself."),
+            Picture("modular-told-and-hidden", signature_plot(modular), "M = 3, k = 2: the code is the target itself."),
             Picture("hypergraph", picture, "The support of three binary samples."),
         ),
     )

@@ -4,7 +4,7 @@
 |---|---|
 | a channel as a heat map | `channel_plot` |
 | p(w given y) as a strip, with the prior | `posterior_plot` |
-| before and after: protected columns beside the target | `before_after_plot` |
+| told and hidden: the target beside what is protected | `signature_plot` |
 | the information ladder | `ladder_plot` |
 | the interval closing during a search | `closing_plot`, from a `choral.show.progress.Recorder` |
 | two binary samples: the segment (the paper's second figure) | `segment_plot` |
@@ -25,13 +25,13 @@ from choral.show.plots.curves import capacity_plot, lines_plot, schemes_plot, tr
 from choral.show.plots.diagram import diagram_plot
 from choral.show.plots.ladder import closing_plot, ladder_plot
 from choral.show.plots.output import as_png, as_svg, save_plot
-from choral.show.plots.posteriors import before_after_plot, posterior_plot
+from choral.show.plots.posteriors import posterior_plot
 from choral.show.plots.shapes import hypergraph_plot, segment_plot
+from choral.show.plots.signature import signature_plot
 
 __all__ = [
     "as_png",
     "as_svg",
-    "before_after_plot",
     "capacity_plot",
     "channel_plot",
     "closing_plot",
@@ -43,5 +43,6 @@ __all__ = [
     "save_plot",
     "schemes_plot",
     "segment_plot",
+    "signature_plot",
     "tradeoff_plot",
 ]

@@ -1,4 +1,4 @@
-"""What a code says: the posteriors of the target as a strip; and before and after, for what is protected too."""
+"""What a code says: the posteriors of the target as a strip; and the exact laws that pictures are drawn from."""
 
 from __future__ import annotations
 
@@ -9,20 +9,12 @@ from typing import Any
 from choral.design.result import Disclosure
 from choral.problem.kernel import Variable
 from choral.show.plots.channel import leading, left_out
-from choral.show.plots.style import BLUE, INK, above, altair, counted, distinct, finished, number, short
+from choral.show.plots.style import BLUE, INK, above, altair, counted, distinct, finished, number
 
 MOST_VALUES = 20
 """Values of the target that get a colour or a column of their own."""
-MOST_COLUMNS = 12
-"""Protected groups drawn beside the target."""
-MOST_BARS = 8
-"""Values in a panel of bars."""
-FEW_CODES = 12
-"""Up to this many codes each has a bar of its own."""
 MOST_MARKS = 250
 """Codes that have a circle of their own."""
-FINEST = 600
-"""Where there are many codes, ticks that fall on the same place of so many are drawn once."""
 
 
 def posterior_plot(disclosure: Disclosure) -> Any:
@@ -70,42 +62,6 @@ def posterior_plot(disclosure: Disclosure) -> Any:
         finding,
         [note, left_out(len(codes), disclosure.codes, "codes"), _grouped(sets, len(prior), target.name)],
     )
-
-
-def before_after_plot(disclosure: Disclosure) -> Any:
-    """The law of each protected column, before and after seeing a code, beside that of the target.
-
-    The code drawn is `most_telling`; a tick marks every code. For a protected column all
-    ticks fall on the end of the bar: whether they do is decided in fractions, and the title says what was found.
-    """
-    alt = altair()
-    problem = disclosure.problem
-    target, groups = problem.target, problem.groups[:MOST_COLUMNS]
-    laws = {group.name: laws_of(disclosure, group) for group in problem.groups}
-    before, given = laws_of(disclosure, target)
-    chosen = most_telling(disclosure.p_y, before, given)
-    moved = {name: largest_move(*pair) for name, pair in laws.items()}
-    panels = [_panel(alt, group, *laws[group.name], chosen, f"private: {group.name}") for group in groups]
-    right = _panel(alt, target, before, given, chosen, f"told: {target.name}")
-    leaks = {name: size for name, size in moved.items() if size}
-    if not leaks:
-        count = len(moved)
-        few = {1: "The protected column is", 2: "Both protected columns are"}
-        many = few.get(count, f"All {count} protected columns are")
-        said = f"{many} exactly as before, whatever code is seen"
-    else:
-        worst = max(leaks, key=lambda name: leaks[name])
-        said = f"{worst} moves by up to {points(leaks[worst])}, as its budget allows"
-    told = largest_move(before, given)
-    undrawn = len(problem.groups) - len(groups)
-    notes = [
-        f"bars: the law before, and after code {chosen}, which tells most; ticks: each of {counted(len(given), 'code')}",
-        "equality is decided in exact fractions, for every code" if not leaks else "",
-        f"{counted(undrawn, 'protected column')} more not drawn; the title is about all of them" if undrawn > 0 else "",
-    ]
-    chart = alt.hconcat(alt.concat(*panels, columns=1 if len(panels) <= 4 else 2, spacing=14), right, spacing=40)
-    finding = f"{said}; {target.name} moves by up to {points(told)}" if told else f"{said}; so is {target.name}"
-    return finished(chart, finding, notes, width=760)
 
 
 def laws_of(disclosure: Disclosure, variable: Variable) -> tuple[list[Fraction], list[list[Fraction]]]:
@@ -162,14 +118,6 @@ def largest_move(prior: Sequence[Fraction], given: Sequence[Sequence[Fraction]])
     return max((abs(p - q) for law in given for p, q in zip(law, prior, strict=True)), default=Fraction(0))
 
 
-def most_telling(p_y: Sequence[Fraction], prior: Sequence[Fraction], given: Sequence[Sequence[Fraction]]) -> int:
-    """The code that moves the target farthest, times how often it is seen; ties go to the first."""
-    far = [
-        mass * sum(abs(p - q) for p, q in zip(law, prior, strict=True)) for mass, law in zip(p_y, given, strict=True)
-    ]
-    return far.index(max(far))
-
-
 def percent(share: Fraction | float) -> str:
     """A probability as people say it.
 
@@ -203,53 +151,6 @@ def _value(variable: Variable, v: int) -> str:
     if not isinstance(value, tuple):
         return str(value)
     return ", ".join(map(str, value)) if len(variable.columns) > 1 or len(value) > 1 else str(value[0])
-
-
-def _panel(
-    alt: Any,
-    variable: Variable,
-    prior: Sequence[Fraction],
-    given: Sequence[Sequence[Fraction]],
-    chosen: int,
-    title: str,
-) -> Any:
-    after = f"after code {chosen}"
-    sets = leading(prior, MOST_BARS)
-    labels = value_names(variable, sets)
-    bars, ticks, few = [], [], len(given) <= FEW_CODES
-    for group, label in zip(sets, labels, strict=True):
-        for when, law in (("before", prior), (after, given[chosen])):
-            p = sum((law[v] for v in group), Fraction(0))
-            bars.append({"value": label, "when": when, "p": float(p), "text": percent(p)})
-        places: dict[float, tuple[int, float]] = {}
-        for y, law in enumerate(given):
-            p_given = float(sum(law[v] for v in group))
-            places.setdefault(p_given if few else round(p_given * FINEST), (y, p_given))
-        ticks += [{"value": label, "when": after, "code": y, "p": p_given} for y, p_given in places.values()]
-    y = alt.Y("value:N", sort=labels, title=None)
-    offset = alt.YOffset("when:N", sort=["before", after])
-    x = alt.X("p:Q", scale=alt.Scale(domain=[0, 1]), title="probability", axis=alt.Axis(tickCount=5, format=".1f"))
-    colour = alt.Color(
-        "when:N",
-        sort=["before", after],
-        scale=alt.Scale(domain=["before", after], range=["#e6e6e6", "#7fb2dc"]),
-        title=None,
-        legend=alt.Legend(orient="bottom"),
-    )
-    base = alt.Chart(alt.Data(values=bars)).encode(x=x, y=y, yOffset=offset)
-    drawn = base.mark_bar(stroke=INK, strokeWidth=0.6).encode(color=colour)
-    halo = base.mark_text(align="left", dx=5, fontSize=10, stroke="white", strokeWidth=4).encode(text="text:N")
-    words = base.mark_text(align="left", dx=5, fontSize=10, color=INK).encode(text="text:N")
-    marks = (
-        alt.Chart(alt.Data(values=ticks))
-        .mark_tick(color=INK, thickness=2 if few else 1, height=12, orient="vertical", opacity=1 if few else 0.3)
-        .encode(x=x, y=y, yOffset=offset)
-    )
-    note = _grouped(sets, len(prior), "")
-    heading = alt.TitleParams(
-        short(title, 34) + (f" ({note})" if note else ""), fontSize=12, anchor="start", frame="group"
-    )
-    return (drawn + marks + halo + words).properties(width=250, height=32 * len(sets), title=heading)
 
 
 def _grouped(sets: Sequence[Sequence[int]], count: int, name: str) -> str:

@@ -13,7 +13,7 @@ from choral.errors import ProblemError
 from choral.files import check_output, keep_apart, write_whole
 from choral.release.card import Card
 from choral.release.file import Release
-from choral.show.plots import as_svg, before_after_plot, channel_plot, ladder_plot, posterior_plot
+from choral.show.plots import as_svg, channel_plot, ladder_plot, posterior_plot, signature_plot
 from choral.show.plots.style import finding_of
 from choral.show.report.checks import checks, verdict
 from choral.show.report.markup import Html, element, figure, joined
@@ -75,7 +75,7 @@ def render(release: Release | Disclosure, findings: Audit | None = None, public:
         verdict(subject),
         in_short(subject),
         what(subject),
-        promise(subject, [_picture(before_after_plot(found), "before-after")]),
+        promise(subject, [_picture(signature_plot(found), "signature")]),
         limits(subject),
         how_much(subject, _picture(ladder_plot(found), "ladder"), _picture(posterior_plot(found), "posteriors")),
         how_made(subject, _picture(channel_plot(found), "channel")),

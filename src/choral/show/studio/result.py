@@ -30,7 +30,7 @@ RECORDS = 300
 """Records that are drawn for the game."""
 MOST_VALUES = 60
 """A column with more values is not played."""
-PICTURES = ("ladder", "before_after", "posteriors", "channel", "closing")
+PICTURES = ("signature", "ladder", "posteriors", "channel", "closing")
 
 
 def view_of(release: Release, question: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
@@ -169,17 +169,17 @@ def draw_pictures(
     """Draw the pictures of a result, one after the other; `drawn` is told the name and the finding of each."""
     from choral.show.plots import (
         as_svg,
-        before_after_plot,
         channel_plot,
         closing_plot,
         ladder_plot,
         posterior_plot,
+        signature_plot,
     )
     from choral.show.plots.style import finding_of
 
     charts: dict[str, Callable[[], Any]] = {
         "ladder": lambda: ladder_plot(found),
-        "before_after": lambda: before_after_plot(found),
+        "signature": lambda: signature_plot(found),
         "posteriors": lambda: posterior_plot(found),
         "channel": lambda: channel_plot(found),
     }

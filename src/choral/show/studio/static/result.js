@@ -6,7 +6,7 @@ import { at, bits, calm, facts, fill, h, many, options, percent, warn } from "./
 import { showGame } from "./game.js";
 import { studio } from "./main.js";
 
-const TITLES = { ladder: "How much is told", before_after: "Before and after seeing a code", posteriors: "What the codes say",
+const TITLES = { signature: "Told and hidden", ladder: "How much is told", posteriors: "What the codes say",
   channel: "The channel", closing: "How the interval closed" };
 
 let asked = null;
