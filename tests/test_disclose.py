@@ -225,7 +225,7 @@ def test_what_was_not_seen_is_refused_with_row_and_column_and_without_value(tabl
         told(release, more, tmp_path, id="who")
     assert "secret" not in str(refusal.value)
     assert "--unseen code" in refusal.value.remedy
-    assert os.listdir(tmp_path) == ["ledger"]
+    assert os.listdir(tmp_path) == []
     assert told(release, table, tmp_path, id="who").num_rows == 6000
 
 
@@ -399,7 +399,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(table, release, tmp_path, monkey
         patch.setattr(engine, "_writer", lambda *given: Full(writer(*given)))
         with pytest.raises(ReleaseFileError, match="the disk is full"):
             told(release, table, tmp_path, name, id="who")
-    assert os.listdir(tmp_path) == ["ledger"]
+    assert os.listdir(tmp_path) == []
     assert told(release, table, tmp_path, name, id="who").num_rows == 6000
 
 

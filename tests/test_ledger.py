@@ -13,7 +13,7 @@ import sys
 import tempfile
 import textwrap
 from collections import Counter
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +28,7 @@ from choral.ledger import entry as module
 from choral.ledger import file as ledger_file
 from choral.ledger.book import Use, open_ledger
 from choral.ledger.identity import blocks
+from choral.ledger.marks import mark_of
 from choral.ledger.spelling import normal_blocks
 from choral.release.fit import fit
 
@@ -71,7 +72,9 @@ def path(tmp_path):
 
 
 def kept(path):
-    """How many records the ledger keeps, for each release."""
+    """How many records the ledger keeps, for each release; one that is not there keeps none."""
+    if not path.exists():
+        return {}
     with sqlite3.connect(path) as sql:
         found = Counter()
         for digest, size in sql.execute(
@@ -446,7 +449,7 @@ def test_an_old_copy_is_refused(path, tmp_path):
     told(path, [2], [20], table="u")
     newest = path.read_bytes()
     path.write_bytes(backup)
-    with pytest.raises(LedgerError, match=r"old copy of a ledger: it has 1 entries.* had 2"):
+    with pytest.raises(LedgerError, match=r"old copy of a ledger: it has 1 entry.* had 2"):
         told(path, [2], [21], table="v", release="b")
     path.write_bytes(newest)
     told(path, [1, 2], [10, 20], table="w")
@@ -498,7 +501,38 @@ def test_a_new_ledger_says_so_until_something_is_recorded(path):
         assert (ledger.new, ledger.remarks) == (False, ())
     path.unlink()
     with open_ledger(path) as ledger:
-        assert ledger.remarks[1] == f"Another ledger was at {path} before, with 1 entries."
+        assert ledger.remarks[1] == f"Another ledger was at {path} before, with 1 entry."
+
+
+def failing(path, meanwhile):
+    """Something that fails after it opened a ledger, and after something else happened."""
+    with open_ledger(path):
+        meanwhile()
+        raise ZeroDivisionError
+
+
+def test_a_ledger_that_was_made_for_what_failed_is_taken_away(path):
+    with refused("twice", 1):
+        told(path, [1, 1], [10, 10])
+    assert not path.exists()
+    assert not list(mark_of(bytes(32)).parent.iterdir()), "nothing is noted of it"
+
+
+def test_a_ledger_in_which_another_process_recorded_something_stays(path):
+    with pytest.raises(ZeroDivisionError):
+        failing(path, lambda: told(path, [1], [10]))
+    with refused("changed", 1):
+        told(path, [1], [11], table="u")
+
+
+def test_nothing_is_recorded_in_a_ledger_that_was_taken_away(path):
+    with ExitStack() as late:
+        opened = []
+        with pytest.raises(ZeroDivisionError):
+            failing(path, lambda: opened.append(late.enter_context(open_ledger(path))))
+        assert not path.exists()
+        with pytest.raises(LedgerError, match="cannot be written"), opened[0].disclosing(use()) as entry:
+            entry.settle()
 
 
 def test_where_nothing_can_be_noted_this_is_said_and_the_ledger_works(path, tmp_path, monkeypatch):

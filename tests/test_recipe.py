@@ -20,7 +20,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from tables import tables
 
-from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
+from choral.errors import ColumnError, FieldError, LawError, ProblemError, ReleaseFileError
 from choral.problem.question import Question
 from choral.release.fit import pose_table
 from choral.tables.columns import Column, literal
@@ -77,7 +77,7 @@ def test_a_binned_column_takes_numbers_of_any_kind_and_not_a_number_is_missing()
     recipe = pose_table(open_table(rows), Question("W", ["x"], ["x"]), TableRules({"x": [3, 7]})).recipe
     for values in ([0.0, 3.0, 6.9, 7.0, float("nan"), None], [Decimal("2.99"), Decimal("3.00"), Decimal(7), None]):
         table = open_table(pa.table({"x": values}))
-        recipe.check(table.columns)
+        recipe.check(table)
         assert by_sql(recipe, table) == [recipe.state_of({"x": value}) for value in values]
     assert recipe.state_of({"x": float("nan")}) == -1
 
@@ -153,24 +153,29 @@ def test_more_combinations_than_fit_a_machine_word():
 @pytest.mark.parametrize(
     ("column", "now", "words"),
     [
-        ("x", ["0", "1"], ["'x'", "text", "whole numbers"]),
-        ("x", [0.0, 1.0], ["numbers (DOUBLE)", "whole numbers"]),
-        ("x", [True, False], ["truth values"]),
-        ("y", [1, 2], ["whole numbers", "text"]),
+        ("x", ["0", "1"], ["'x'", "text", "whole numbers", "in row 1 it is '0'"]),
+        ("x", ["0", "1x"], ["'x'", "text", "whole numbers", "in row 2 it is '1x'"]),
+        ("x", [0.0, 1.0], ["numbers (DOUBLE)", "whole numbers", "in row 1 it is '0.0'"]),
+        ("x", [0.0, None, 1.6], ["numbers (DOUBLE)", "whole numbers", "in row 3 it is '1.6'"]),
+        ("x", [None, False], ["truth values", "in row 2 it is 'false'"]),
+        ("x", pa.array([None, None], pa.float64()), ["numbers", "all its values are missing"]),
+        ("y", [1, 2], ["whole numbers", "text", "in row 1 it is '1'"]),
     ],
 )
-def test_other_types_than_at_fit_time_are_refused(column, now, words):
+def test_other_types_than_at_fit_time_are_refused_with_their_row(column, now, words):
     rows = [{"W": i % 2, "x": i % 2, "y": "ab"[i // 2 % 2]} for i in range(8)]
     recipe = posed(rows)
-    changed = open_table({"x": [0, 1], "y": ["a", "b"], column: now})
+    changed = open_table({"x": [0, 1, 1][: len(now)], "y": ["a", "b", "b"][: len(now)], column: now})
     with pytest.raises(ColumnError) as caught:
-        recipe.check(changed.columns)
-    assert all(word in str(caught.value) for word in words)
-    with pytest.raises(ColumnError):
-        recipe.state_of({"x": 0, "y": "a", column: now[0]})
+        recipe.check(changed)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+    value = next((value for value in now if isinstance(value, str | float | int)), None)
+    if value is not None:
+        with pytest.raises(ColumnError):
+            recipe.state_of({"x": 0, "y": "a", column: value})
     with pytest.raises(ColumnError, match="no column 'y'"):
-        recipe.check({"x": "BIGINT"})
-    recipe.check({"x": "SMALLINT", "y": "VARCHAR"})
+        recipe.check(open_table({"x": [1]}))
+    recipe.check(open_table({"x": pa.array([1], pa.int16()), "y": ["a"]}))
 
 
 def test_a_csv_is_read_with_the_types_of_the_fit(tmp_path):
@@ -237,7 +242,9 @@ def test_databases_and_frames_that_are_no_tables(tmp_path):
         with pytest.raises(LawError):
             open_table(frame)
     for mixed in ({"a": [1, "x"]}, pd.DataFrame({"a": [1, "x"]})):
-        with pytest.raises(LawError, match="mixes types"):
+        with pytest.raises(
+            FieldError, match="the value 'x' of column 'a' is text, and those before it are whole numbers"
+        ):
             open_table(mixed)
 
 

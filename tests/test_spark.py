@@ -348,7 +348,26 @@ def test_a_field_of_another_type_than_at_fit_time_is_named(running, table, relea
     row = 1 + table.column("since").to_pylist().index(datetime.date(2011, 11, 11))
     with pytest.raises(FieldError, match=f"row {row} of .*'yesterday' of column 'since' is not a date"):
         spark.disclose_table(release, tmp_path / "t.csv", tmp_path / "o.csv", tmp_path / "ledger", "who")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger", "t.csv"]
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.spark
+def test_a_column_of_another_type_than_at_fit_time_is_refused_with_a_record(running, tmp_path):
+    """Rows of a frame have no numbers: how many records it is, and one of them."""
+    rows = [{"W": i % 2, "x": i % 4} for i in range(40)]
+    found = fit(rows, reveal="W", protect=["x"], use=["x"], min_count=1)
+    numbers = pa.table({"who": ["a", "b", "c"], "x": [1.0, 2.5, 1.6], "W": [0, 1, 0]})
+    frame = running.createDataFrame(numbers.to_pylist())
+    path = write(numbers, tmp_path / "t.parquet")
+    words = {"in 2 records; where who = b it is '2.5'": frame, "in row 2 it is '2.5'": path}
+    for said, source in words.items():
+        with pytest.raises(ColumnError, match=said):
+            spark.disclose_table(found, source, tmp_path / "o.csv", tmp_path / "ledger", "who")
+    words = {"in 2 records; for one it is '1.6'": frame, "in row 2 it is '2.5'": path}
+    for said, source in words.items():
+        with pytest.raises(ColumnError, match=said):
+            spark.fit(running.createDataFrame(rows), "W", ["x"], ["x"], min_count=1, also=[source])
+    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
 
 
 @pytest.mark.spark

@@ -242,7 +242,49 @@ def test_a_time_with_a_zone_is_another_kind():
     with pytest.raises(ColumnError, match="with a zone"):
         recipe.state_of({"x": zoned})
     with pytest.raises(ColumnError, match="TIME ZONE"):
-        recipe.check(open_table({"x": pa.array([zoned])}).columns)
+        recipe.check(open_table({"x": pa.array([zoned])}))
+
+
+MOMENT = datetime.datetime(2026, 1, 31, 5)
+
+
+@pytest.mark.parametrize(
+    ("values", "row", "words"),
+    [
+        ([MOMENT.date(), None, MOMENT], 3, "points in time, and those before it are dates"),
+        ([MOMENT, MOMENT.replace(tzinfo=datetime.UTC)], 2, "with a zone, and those before it are points in time"),
+        ([1, float("nan"), "1.6"], 3, "text, and those before it are whole numbers"),
+        ([True, 1], 2, "whole numbers, and those before it are truth values"),
+        ([Decimal("1.5"), 1, 2.5], 3, "numbers, and those before it are decimals and whole numbers"),
+    ],
+)
+def test_values_of_several_kinds_in_a_frame_are_refused_with_their_row(values, row, words):
+    """Arrow takes the first two for what comes first: the hours and the zone were lost in silence."""
+    column = pd.Series(values, dtype=object)
+    for frame in ({"x": values}, [{"x": value} for value in values], {"x": column}, pd.DataFrame({"x": column})):
+        with pytest.raises(FieldError, match=f"In row {row} of .* of column 'x' is .*{words}"):
+            open_table(frame)
+    for mixed in ([1, 1.6, None], [Decimal("1.5"), 1], ["a", None, float("nan")]):
+        assert open_table({"x": mixed}).rows() == len(mixed)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "duckdb::t"])
+def test_a_column_of_another_type_is_refused_with_its_row_in_files_and_databases(tmp_path, ending):
+    release = fit(whole_numbers(), reveal="W", protect=["x"], use=["x"], min_count=1)
+    numbers = pa.table({"who": ["a", "b", "c"], "x": [1.0, 1.6, 2.5], "W": [0.0, 1.0, 0.5]})
+    if ending == "parquet":
+        pq.write_table(numbers, tmp_path / "t.parquet")
+    else:
+        with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+            connection.register("frame", numbers)
+            connection.execute("CREATE TABLE t AS SELECT * FROM frame")
+    path = f"{tmp_path}/t.{ending}"
+    with pytest.raises(ColumnError, match=re.escape("whole numbers (BIGINT): in row 2 it is '1.6'")):
+        disclose_table(release, path, tmp_path / "codes.csv", tmp_path / "ledger", id="who")
+    whole = pa.table({"x": [1, 2, 3], "W": [0.0, 1.0, 0.5]})
+    with pytest.raises(ColumnError, match=re.escape("'W' in the table holds numbers")):
+        fit(whole_numbers(), reveal="W", protect=["x"], use=["x"], min_count=1, also=[whole])
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"t.{ending.partition(':')[0]}"]
 
 
 def test_nanoseconds_are_refused_rather_than_cut_off():

@@ -157,7 +157,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         recipe = self.release_.recipe
         source = open_table(columns, recipe.as_read)
         with closing(source.connection):
-            recipe.check(source.columns, "X")
+            recipe.check(source, "X")
             with reading(source):
                 found = source.connection.sql(recipe.select(source.sql, source.columns)).to_arrow_table().column(0)
             digest = None if self.id is not None else source.digest()

@@ -69,7 +69,7 @@ def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
     """Count a table: the columns of the release that it has, and with `further` its other columns of few values."""
     recipe = release.recipe
     table = source if isinstance(source, Source) else open_table(source, recipe.as_read)
-    recipe.check(table.columns, table.name)
+    recipe.check(table, others=True)
     names = [column.name for column in recipe.columns if column.name in table.columns]
     extra, left_out = few_valued(table, names) if further else ([], [])
     items = items_of(table, recipe, [*names, *extra])
@@ -171,7 +171,7 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     table = source
     if not isinstance(source, Source):
         table = open_table(source, recipe.as_read, lambda name: name == key and not by_row)
-    recipe.check(table.columns, table.name)
+    recipe.check(table, others=True)
     if not by_row:
         table.require([key], "id")
     items = ", ".join(

@@ -101,7 +101,7 @@ def disclose_table(
     check_output(target, force)
     source = open_table(table, release.recipe.as_read, lambda name: name == id)
     with closing(source.connection):
-        release.recipe.check(source.columns, source.name)
+        release.recipe.check(source)
         return _Run(release, source, id, arranged, with_rows, target, force, book, progress).run()
 
 

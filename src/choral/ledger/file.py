@@ -23,7 +23,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import hmac
-import json
 import os
 import secrets
 import sqlite3
@@ -35,8 +34,8 @@ from typing import Any
 from urllib.parse import quote
 
 from choral.errors import LedgerError
-from choral.files import state_folder, write_whole
 from choral.ledger.identity import KEY_BYTES, subkey
+from choral.ledger.marks import mark_of, marks_at, read_mark, write_mark
 
 VERSION = 3
 UNSEALED = 2
@@ -100,9 +99,9 @@ class LedgerFile:
         self._seal = _last_seal(sql)
         self._version = self._data_version()
         self._noted = False
-        noted, here = _read_mark(self.key), str(path.absolute())
+        noted, here = read_mark(self.key), str(path.absolute())
         self._last_place = UNKNOWN if noted is None else noted["ledger"]
-        self._others = _marks_at(path) if self.new or self._last_place != here else []
+        self._others = marks_at(path) if self.new or self._last_place != here else []
 
     @property
     def new(self) -> bool:
@@ -128,7 +127,7 @@ class LedgerFile:
                 f"The ledger at {self.path} was last used at {self._last_place}. If two were mistaken for each other, give "
                 "nothing out, and put them back."
             )
-        found += [f"Another ledger was at {self.path} before, with {n} entries." for n in self._others]
+        found += [f"Another ledger was at {self.path} before, with {_entries(n)}." for n in self._others]
         if self._seal.number == 0 and self._seal.note == UPGRADED:
             (rows,) = self.sql.execute("SELECT coalesce(max(rows), 0) FROM disclosed").fetchone()
             found.append(
@@ -169,7 +168,7 @@ class LedgerFile:
         first entry on."""
         here = str(self.path.absolute())
         place = here if recorded or self.new or not self._others else self._last_place
-        self._noted = _note(self.key, self._seal, place)
+        self._noted = write_mark(self.key, self._seal.number, self._seal.mac, place)
 
     def _data_version(self) -> int:
         """A number that changes when another connection writes."""
@@ -178,11 +177,13 @@ class LedgerFile:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[LedgerFile]:
-    """The ledger in this file, verified; made for its owner's eyes if there is no file."""
+    """The ledger in this file, verified; made for its owner's eyes if there is no file.
+
+    One that was made is taken away again if what it is used for fails and nothing was recorded in it.
+    """
     with in_plain_words(path):
         try:
-            if not path.exists():
-                _make(path)
+            made = not path.exists() and _make(path)
             size = path.stat().st_size
         except OSError as error:
             raise LedgerError(
@@ -203,7 +204,26 @@ def open_file(path: Path) -> Iterator[LedgerFile]:
             file = LedgerFile(sql, path)
             sql.execute("COMMIT")
             file.note()
-            yield file
+            try:
+                yield file
+            except BaseException:
+                if made:
+                    _take_back(file)
+                raise
+
+
+def _take_back(file: LedgerFile) -> None:
+    """Remove a ledger in which nothing was recorded.
+
+    Nobody writes meanwhile; and whoever has it open and writes later is refused by SQLite, since the file is gone.
+    """
+    with suppress(sqlite3.Error, OSError):
+        file.sql.execute("BEGIN EXCLUSIVE")
+        if _last_seal(file.sql).number == 0:
+            file.path.unlink()
+            if (mark := mark_of(file.key)) is not None:
+                mark.unlink()
+        file.sql.execute("ROLLBACK")
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -215,8 +235,8 @@ def _version(sql: sqlite3.Connection) -> int:
     return int(sql.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _make(path: Path) -> None:
-    """A new ledger, which gets its name when it is whole; one that appeared meanwhile is left alone.
+def _make(path: Path) -> bool:
+    """A new ledger, which gets its name when it is whole; whether it did: one that appeared meanwhile is left alone.
 
     The hidden file has a fixed name and is locked, so that a later run takes away what a killed one left behind.
     """
@@ -227,8 +247,10 @@ def _make(path: Path) -> None:
         with os.fdopen(os.dup(handle), "wb") as file:
             file.write(_new())
         os.fsync(handle)
-        with suppress(FileExistsError):
-            os.link(hidden, path)
+        os.link(hidden, path)
+        return True
+    except FileExistsError:
+        return False
     finally:
         os.unlink(hidden)
         os.close(handle)
@@ -342,69 +364,21 @@ def _verify(sql: sqlite3.Connection, path: Path) -> None:
             RESTORE,
         )
     [(key,)] = sql.execute("SELECT key FROM about").fetchall()
-    noted = _read_mark(key)
+    noted = read_mark(key)
     if noted is None:
         return
     same = sql.execute("SELECT mac FROM seal WHERE number = ?", (noted["entry"],)).fetchone()
     if same is None or same[0].hex() != noted["seal"]:
         what = "an old copy" if same is None else "a copy that went its own way"
         raise LedgerError(
-            f"{path} is {what} of a ledger: it has {seal.number} entries, and the one that was last used, at "
+            f"{path} is {what} of a ledger: it has {_entries(seal.number)}, and the one that was last used, at "
             f"{noted['ledger']}, had {noted['entry']}. People in those would be told about for a second time.",
-            f"Use the ledger that was last used. Only if nothing that it recorded was ever given out, delete {_mark(key)}.",
+            f"Use the ledger that was last used. Only if nothing that it recorded was ever given out, delete {mark_of(key)}.",
         )
 
 
-def _folder() -> Path | None:
-    """Where the last seals are noted; None where the user has no home."""
-    try:
-        folder = state_folder() / "ledgers"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (OSError, RuntimeError):
-        return None
-    return folder if os.access(folder, os.W_OK) else None
-
-
-def _mark(key: bytes) -> Path | None:
-    folder = _folder()
-    return None if folder is None else folder / f"{subkey(key, 'ledger mark').hex()[:32]}.json"
-
-
-def _read_mark(key: bytes) -> dict[str, Any] | None:
-    """What was noted of a ledger; a note that cannot be read is none."""
-    mark = _mark(key)
-    try:
-        found = {} if mark is None else json.loads(mark.read_text(encoding="utf-8"))
-        return {"entry": int(found["entry"]), "seal": str(found["seal"]), "ledger": str(found["ledger"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _note(key: bytes, seal: Seal, place: str) -> bool:
-    """Note a seal; whether that could be done. Where it fails, what was noted before is still true."""
-    mark = _mark(key)
-    if mark is None:
-        return False
-    text = json.dumps({"entry": seal.number, "seal": seal.mac.hex(), "ledger": place})
-    try:
-        if not mark.is_file() or mark.read_text(encoding="utf-8") != text:
-            write_whole(mark, text, True)
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def _marks_at(path: Path) -> list[int]:
-    """How many entries other ledgers had that were noted at this place."""
-    folder, place, found = _folder(), str(path.absolute()), []
-    for mark in [] if folder is None else folder.glob("*.json"):
-        try:
-            noted = json.loads(mark.read_text(encoding="utf-8"))
-            if noted["ledger"] == place and int(noted["entry"]) > 0:
-                found.append(int(noted["entry"]))
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-    return found
+def _entries(n: int) -> str:
+    return f"{n} entr{'y' if n == 1 else 'ies'}"
 
 
 @contextmanager

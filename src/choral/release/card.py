@@ -208,7 +208,8 @@ def decode(card: Card, codes: Any, output: str | os.PathLike[str] | None = None,
     without one, a frame of the kind that came in.
 
     `codes` is a table with a column `code`, such as `choral disclose` writes; all its columns and the order of its rows
-    are kept. A record with the code for values not seen, or with one that is too rare to tell, gets no posterior.
+    are kept. A record with the code for values not seen, or with one that is too rare to tell, gets no posterior. Codes that
+    this card does not have are refused; that those it has were drawn under its release cannot be seen from them.
     """
     target = None if output is None else Path(output)
     if target is not None:
@@ -253,7 +254,7 @@ def _checked_codes(card: Card, table: Source) -> int:
         ).fetchall()
     if strange:
         raise ColumnError(
-            f"{strange} rows of {table.name} have no code from 0 to {largest}.",
+            f"{strange} row{' has' if strange == 1 else 's have'} no code from 0 to {largest} in {table.name}.",
             "Give the codes of this card's release.",
         )
     return int(rows)

@@ -230,7 +230,7 @@ def _other_law(source: Any, recipe: Recipe) -> Joint:
         for name in names:
             if name not in table.columns:
                 raise ColumnError(f"{table.name} has no column '{name}'.", "It needs the columns of the first table.")
-        recipe.check(table.columns, table.name)
+        recipe.check(table, others=True)
         counts = count(table, recipe.columns, complete(table, names, recipe.missing))
     joint = Joint.from_counts(counts, names, [column.values for column in recipe.columns])
     new = sum(cell not in recipe.state_of_combination for cell in joint.weights(recipe.use))

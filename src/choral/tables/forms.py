@@ -107,6 +107,11 @@ class Field:
         return f"CASE WHEN {self.given} IS NOT NULL THEN coalesce({self.value}, CAST(error({said}) AS {self.type})) END"
 
 
+def shown(text: str) -> str:
+    """A field as messages quote it."""
+    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…")
+
+
 def refused(message: str) -> tuple[str, str, str] | None:
     """The column of a field that was refused, the form that it should have, and its text, from a message of DuckDB."""
     said = re.search(f"{MARK}(.*?){END}(.*?){END}(.*){END}", message, re.DOTALL)

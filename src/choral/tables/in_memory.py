@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from choral.errors import LawError
+import numpy as np
+
+from choral.describe.joint import missing_as_none
+from choral.errors import FieldError, LawError
+from choral.tables.forms import shown
+from choral.tables.kinds import KINDS, kind_of_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,14 +28,20 @@ def arrow_of(frame: Any) -> Any:
         if isinstance(frame, pa.RecordBatchReader):
             table = frame.read_all()
         elif isinstance(frame, Mapping):
+            for name, values in frame.items():
+                check_one_kind(name, values, f"the {kind}")
             table = pa.table({name: pa.array(values, from_pandas=True) for name, values in frame.items()})
         elif isinstance(frame, list) and frame and all(isinstance(row, Mapping) for row in frame):
+            for name in frame[0]:
+                check_one_kind(name, [row.get(name) for row in frame], f"the {kind}")
             table = pa.Table.from_pylist([dict(row) for row in frame])
         else:
             found = nw.from_native(frame)
             lazy = isinstance(found, nw.LazyFrame)
             check_names(list(found.collect_schema().names()), f"the {kind}")
             whole = found.collect() if lazy else found
+            for name in whole.columns:
+                check_one_kind(name, whole[name].to_native(), f"the {kind}")
             table = pa.table({name: whole[name].to_arrow() for name in whole.columns})  # without the index of pandas
     except pa.ArrowException as error:
         raise LawError(
@@ -45,6 +57,33 @@ def arrow_of(frame: Any) -> Any:
         ) from None
     check_names(list(table.column_names), f"the {kind}")
     return table
+
+
+def check_one_kind(name: Any, values: Any, place: str) -> None:
+    """Raise for the first value of a column of Python's values that is of another kind than those before it.
+
+    Arrow would convert some of them in silence: a point in time to a date, a time with a zone to one without. Whole numbers
+    may stand among numbers or decimals, which hold them exactly or are refused by Arrow.
+    """
+    if not isinstance(values, list | tuple) and getattr(getattr(values, "dtype", None), "kind", None) != "O":
+        return
+    types = set(map(type, values)) - {type(None)}
+    if len(types) < 2 and not any(issubclass(one, datetime) for one in types):
+        return
+    kinds: set[str] = set()
+    for row, raw in enumerate(values, start=1):
+        value = missing_as_none(raw.item() if isinstance(raw, np.generic) else raw)
+        kind = kind_of_value(value)
+        if value is None or kind in kinds:
+            continue
+        if kinds and not any({*kinds, kind} <= together for together in ({"int", "float"}, {"int", "decimal"})):
+            before = " and ".join(sorted(KINDS.get(one, one) for one in kinds))
+            raise FieldError(
+                f"In row {row} of {place}, the value {shown(str(value))} of column '{name}' is {KINDS.get(kind, kind)}, and "
+                f"those before it are {before}.",
+                "Give every column values of one kind: nothing is converted.",
+            )
+        kinds.add(kind)
 
 
 def like(frame: Any, table: pa.Table) -> Any:

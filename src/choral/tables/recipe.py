@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeAlias
 
 from choral.describe.joint import missing_as_none
 from choral.describe.records import by_name
@@ -22,9 +22,12 @@ from choral.problem.promises import read_promise
 from choral.tables.columns import Column, canonical_sql
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
 from choral.tables.marks import check_marks
-from choral.tables.source import EMPTY, AsRead
+from choral.tables.misfit import misfit
+from choral.tables.source import EMPTY, AsRead, Source
 from choral.tables.sql import identifier
 
+Where: TypeAlias = Callable[[Source, str, str], str]
+"""Which value of a column of a table is not of a type, in words."""
 MISSING = ("value", "drop", "error")
 UNSEEN = ("refuse", "code")
 DENSE = 2048
@@ -154,9 +157,13 @@ class Recipe:
         marked = self.reading is not None and value in self.reading.marks
         return None if marked or (self.empty == "missing" and not value) else value
 
-    def check(self, columns: Mapping[str, str], name: str = "the table") -> None:
-        """Raise unless a table with columns of these types has the used ones, and of the kind they had at fit time."""
-        for column in self._used:
+    def check(self, table: Source, name: str | None = None, where: Where = misfit, others: bool = False) -> None:
+        """Raise unless a table has the used columns, and of the kind they had at fit time, with a value that is not.
+
+        `where` says which value, in words; with `others` columns that are not used have to be of their kind too.
+        """
+        columns, name = table.columns, name or table.name
+        for column in [c for c in self.columns if c.name in self.use or (others and c.name in columns)]:
             if column.name not in columns:
                 raise ColumnError(
                     f"{name} has no column '{column.name}', which the release looks at.",
@@ -167,7 +174,8 @@ class Recipe:
             if kind != column.kind and not binned:
                 raise ColumnError(
                     f"'{column.name}' in {name} holds {KINDS.get(kind or '', columns[column.name])} "
-                    f"({columns[column.name]}), and the release was fitted on {KINDS[column.kind]} ({column.type}).",
+                    f"({columns[column.name]}), and the release was fitted on {KINDS[column.kind]} ({column.type}): "
+                    f"{where(table, column.name, column.type_read)}.",
                     "Convert the column to what it was.",
                 )
 

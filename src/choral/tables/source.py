@@ -75,9 +75,10 @@ class Source:
 
     `columns` maps names, as they are spelled, to DuckDB's types. `name` is how messages call the table. Where another
     engine has counted, a row stands for as many as the column `weight` says, and what it found is known: the table's digest,
-    and the edges of binned columns. `stored` is the table before its `fields` became values, `empty` says what an empty
-    text is, `marks` which texts are missing values, `header` whether a file has one, and `remarks` has a sentence for a
-    column that may not be what it was meant to be; that under "" is about the whole table.
+    the edges of binned columns, and what was `counted`, if its rows have an order. `stored` is the table before its `fields`
+    became values, `empty` says what an empty text is, `marks` which texts are missing values, `header` whether a file has
+    one, and `remarks` has a sentence for a column that may not be what it was meant to be; that under "" is about the whole
+    table.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -88,6 +89,7 @@ class Source:
     weight: str | None = None
     known_digest: str | None = None
     known_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    counted: Source | None = None
     stored: Source | None = None
     fields: Mapping[str, Field] = field(default_factory=dict)
     empty: str | None = "missing"
@@ -239,9 +241,8 @@ def in_words(table: Source | str, message: str) -> LawError:
 
 
 def _not_of_form(where: str, column: str, words: str, text: str) -> FieldError:
-    shown = repr(text if len(text) <= forms.SHOWN else text[: forms.SHOWN] + "…")
     return FieldError(
-        f"In {where}, the field {shown} of column '{column}' is not {words}.",
+        f"In {where}, the field {forms.shown(text)} of column '{column}' is not {words}.",
         "Correct it, or leave the row out: nothing is converted. A missing value is an empty field.",
     )
 

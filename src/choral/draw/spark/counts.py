@@ -151,7 +151,10 @@ def _weighted(table: SparkTable, names: Sequence[str], columns: Sequence[Any], e
     types = {name: table.columns[name] for name in names}
     sql = table.typed_sql(names, FRAME, COUNT)
     source = Source(connection, sql, types, table.name, weight=COUNT, known_digest=table.digest(), known_edges=edges)
-    source = replace(source, empty=table.source.empty, marks=table.source.marks, header=table.source.header)
+    counted = table.source if table.from_file else None
+    source = replace(
+        source, empty=table.source.empty, marks=table.source.marks, header=table.source.header, counted=counted
+    )
     table.check_read(source.rows())
     return source
 

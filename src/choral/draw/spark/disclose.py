@@ -105,7 +105,7 @@ def disclose_table(
     with started(master) as session:
         found = spark_table(session, table, release.recipe.as_read, lambda name: name == id)
         with closing(found.source.connection):
-            release.recipe.check(found.columns, found.name)
+            release.recipe.check(found.source, where=lambda _, column, type_: found.misfit(column, type_, id))
             return _Run(session, release, found, id, arranged, target, force, book, progress).run()
 
 

@@ -22,6 +22,7 @@ from choral.tables import forms
 from choral.tables.dialect import dialect_of
 from choral.tables.in_memory import check_names
 from choral.tables.kinds import kind_of_type
+from choral.tables.misfit import NONE_THERE, ZEROS, in_records, misfit
 from choral.tables.source import (
     FRAME,
     READERS,
@@ -107,6 +108,24 @@ class SparkTable:
         if form.type == "BIGINT" or form.type.startswith("DECIMAL"):
             fits &= raw.try_cast(form.type.lower()).isNotNull()
         return F.when(raw.rlike(rf"\A(?:{form.pattern})\z") & fits, found)
+
+    def misfit(self, name: str, type_: str, id: str) -> str:
+        """`choral.tables.misfit.misfit` of a file; of a frame how many records have such values, and one of them."""
+        from pyspark.sql import functions as F
+
+        if self.from_file:
+            return misfit(self.source, name, type_)
+        text, pattern = _column(name).cast("string"), forms.form_of(type_).pattern
+        fits = F.lit(True) if pattern is None else F.regexp_replace(text, ZEROS, "").rlike(rf"\A(?:{pattern})\z")
+        who = _column(id).cast("string") if id in self.columns else F.lit(None).cast("string")
+        with in_plain_words(self.name):
+            found = self.frame.select(text.alias("t"), who.alias("who"), (~fits).alias("bad")).where("t IS NOT NULL")
+            one, many = F.struct("who", "t"), F.count(F.lit(1))
+            [row] = found.agg(F.count_if("bad"), F.min(F.when(F.col("bad"), one)), many, F.min(one)).collect()
+        n, example = (row[0], row[1]) if row[0] else (row[2], row[3])
+        if example is None:
+            return NONE_THERE
+        return in_records(n, example["t"], f"{id} = {example['who']}" if example["who"] is not None else "")
 
     def check_json(self, names: Sequence[str]) -> None:
         """Raise for a JSON value of another kind, which Spark would hand on as its text: 17 for "17"."""

@@ -19,7 +19,10 @@ def decode(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put beside every disclosed code what it says: the probability of each value of the target, from the card."""
+    """Put beside every disclosed code what it says: the probability of each value of the target, from the card.
+
+    Codes that the card does not have are refused. A file of codes does not say which release it is of: keep it with its card.
+    """
     from choral.files import keep_apart
     from choral.release.card import decode as decode_codes
     from choral.release.card import load_card
