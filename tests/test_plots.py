@@ -156,9 +156,10 @@ def test_the_target_moves_and_what_is_protected_is_a_straight_line(clinic):
     assert {r["before"] for r in dots} == {float(law.probability(diagnosis="ill"))}
     assert sum(r["weight"] for r in dots) == pytest.approx(1)
     lines = rows_with(chart, "value", "x", "p")
-    for name in ("pressure", "glucose", "smoker"):
-        for value in law.alphabets[law.position(name)]:
-            assert {r["p"] for r in lines if r["value"] == value} == {float(law.probability(**{name: value}))}
+    columns = {name: law.alphabets[law.position(name)] for name in ("pressure", "glucose", "smoker")}
+    for value in {value for values in columns.values() for value in values}:
+        priors = {float(law.probability(**{name: value})) for name, values in columns.items() if value in values}
+        assert {r["p"] for r in lines if r["value"] == value} == priors
     assert drawn(chart).count("0, exactly") == 3
 
 
