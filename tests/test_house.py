@@ -9,6 +9,8 @@ import pytest
 from house import PAGE, SOURCES, floors, imports, picture, rooms_table
 
 import choral
+from choral.describe.kinds import KINDS as LAWS
+from choral.proofs.kinds import KINDS as PROOFS
 
 TESTS = Path(__file__).parent
 
@@ -36,6 +38,20 @@ def test_no_room_stands_in_the_way_of_a_public_name():
 def test_a_circle_of_rooms_is_refused():
     with pytest.raises(ValueError, match="circle"):
         floors({"a": {"b"}, "b": {"a"}, "c": set()})
+
+
+def test_no_room_opens_a_kind_of_law_or_proof():
+    """What a law or a proof can do is asked of it (`describe.law`, `problem.solution`), whatever its kind is."""
+    kinds = {kind.__name__ for kind in (*LAWS.values(), *PROOFS.values(), choral.MarkovChain)}
+    opened = [
+        f"{path.relative_to(SOURCES)}:{call.lineno}"
+        for path in (SOURCES / "choral").rglob("*.py")
+        if path.parent.name != "describe"
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "isinstance"
+        if kinds & {name.id for name in ast.walk(call.args[1]) if isinstance(name, ast.Name)}
+    ]
+    assert opened == []
 
 
 def returns(node):

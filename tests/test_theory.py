@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from laws import exactly_private, full_joints, joints
 
 import choral as ch
-from choral.describe.compact import compositions
+from choral.describe.exchangeable import compositions
 from choral.errors import ColumnError, LawError, ProblemError, TooLargeError
 from choral.theory.many_samples import (
     _divergence,

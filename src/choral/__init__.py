@@ -13,8 +13,8 @@ from choral.version import __version__
 
 _HOME = {
     "Joint": "choral.describe.joint",
-    "Exchangeable": "choral.describe.compact",
-    "Sensors": "choral.describe.compact",
+    "Exchangeable": "choral.describe.exchangeable",
+    "Sensors": "choral.describe.sensors",
     "bsc": "choral.describe.channels",
     "bec": "choral.describe.channels",
     "examples": "choral.describe",
@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from choral.describe import examples as examples
     from choral.describe.channels import bec as bec
     from choral.describe.channels import bsc as bsc
-    from choral.describe.compact import Exchangeable as Exchangeable
-    from choral.describe.compact import Sensors as Sensors
+    from choral.describe.exchangeable import Exchangeable as Exchangeable
     from choral.describe.joint import Joint as Joint
     from choral.describe.markov import MarkovChain as MarkovChain
+    from choral.describe.sensors import Sensors as Sensors
     from choral.design.disclose import disclose as disclose
     from choral.design.disclose import self_disclose as self_disclose
     from choral.design.outlook import bounds as bounds

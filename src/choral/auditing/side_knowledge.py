@@ -15,7 +15,8 @@ from itertools import combinations
 from typing import Any
 
 from choral.auditing.tabulate import STATE, few_valued, grouped, items_of, value_at
-from choral.describe.joint import Cell, Joint
+from choral.describe.joint import Joint
+from choral.describe.reading import Cell
 from choral.design.disclose import disclose
 from choral.errors import ChoralError
 from choral.problem.kernel import Conditional

@@ -7,18 +7,26 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import itemgetter
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar
 
 from choral.describe import numbers
 from choral.describe.channels import Channel
 from choral.describe.display import LawTable
 from choral.describe.entropy import entropy_of
+from choral.describe.reading import (
+    Cell,
+    cells_of_array,
+    cells_of_counts,
+    columns_of,
+    missing_as_none,
+    plain,
+    readable_names,
+    sorted_values,
+    split_names,
+)
+from choral.describe.records import by_name, named_values
+from choral.describe.written import decode, encode, listed
 from choral.errors import ColumnError, LawError, did_you_mean
-from choral.verifier import names as names_to_read
-
-Cell = tuple[int, ...]
 
 
 class Joint:
@@ -34,10 +42,13 @@ class Joint:
     0.5488
     """
 
+    kind: ClassVar[str] = "table"
+    counted: ClassVar[bool] = False
+
     def __init__(self, names: Sequence[str], alphabets: Sequence[Sequence[Hashable]], cells: Mapping[Cell, int]):
         """Build from index cells; prefer the `from_…` constructors."""
         self.names = readable_names(names)
-        self.alphabets = tuple(tuple(_plain(value) for value in alphabet) for alphabet in alphabets)
+        self.alphabets = tuple(tuple(plain(value) for value in alphabet) for alphabet in alphabets)
         if len(self.alphabets) != len(self.names):
             raise LawError(
                 f"{len(self.names)} names but {len(self.alphabets)} alphabets.", "Give one alphabet per name."
@@ -78,43 +89,7 @@ class Joint:
         4
         """
         names = readable_names(names)
-        try:
-            array = np.asarray(p)
-        except ValueError as error:
-            raise LawError("The array is ragged.", "All rows must have the same length.") from error
-        if alphabets is not None:
-            shape = tuple(len(alphabet) for alphabet in alphabets)
-            if len(shape) != len(names):
-                raise LawError(f"{len(names)} names but {len(shape)} alphabets.", "Give one alphabet per name.")
-            if array.size != math.prod(shape):
-                raise LawError(
-                    f"The array has {array.size} entries but the alphabets make {math.prod(shape)} cells.",
-                    "List every cell, or use from_counts for sparse laws.",
-                )
-            if array.ndim > 1 and array.shape != shape:
-                raise LawError(
-                    f"The array has shape {array.shape} but the alphabets make {shape}.",
-                    "Transpose the array or reorder the alphabets.",
-                )
-            array = array.reshape(shape)
-        if array.ndim != len(names):
-            raise LawError(
-                f"The array has {array.ndim} axes but there are {len(names)} names: {', '.join(names)}.",
-                "Give one name per axis, or alphabets= for a flat array.",
-            )
-        if alphabets is None:
-            alphabets = [range(size) for size in array.shape]
-        cells = {}
-        for index in np.ndindex(array.shape):
-            value = array[index]
-            place = ", ".join(f"{n}={a[i]!r}" for n, a, i in zip(names, alphabets, index, strict=True))
-            cells[index] = numbers.nonnegative(value, place)
-        floats = array.dtype.kind == "f" or any(isinstance(v, float) for v in array.flat)
-        counts = array.dtype.kind in "iub" or all(number.denominator == 1 for number in cells.values())
-        total = sum(cells.values(), Fraction(0))
-        if not (counts and not floats):
-            numbers.check_sum(total, floats, "the array")
-        return cls(names, alphabets, _integers(cells))
+        return cls(names, *cells_of_array(p, names, alphabets))
 
     @classmethod
     def from_counts(
@@ -131,36 +106,7 @@ class Joint:
         ((0, 1), ('a', 'b'))
         """
         names = readable_names(names)
-        if not isinstance(counts, Mapping):
-            raise LawError(
-                f"Counts are given as a {type(counts).__name__}.", "Give a mapping from value tuples to counts."
-            )
-        rows: dict[tuple[Any, ...], Fraction] = {}
-        for key, weight in counts.items():
-            values = tuple(_plain(v) for v in key) if isinstance(key, tuple) else (_plain(key),)
-            if len(values) != len(names):
-                raise LawError(
-                    f"The key {key!r} has {len(values)} values but there are {len(names)} names.",
-                    "Every key lists one value per name.",
-                )
-            rows[values] = rows.get(values, Fraction(0)) + numbers.nonnegative(weight, repr(key))
-        if not rows:
-            raise LawError("There are no counts.", "Give at least one value tuple with a positive weight.")
-        if alphabets is None:
-            alphabets = [_sorted_values({key[i] for key in rows}) for i in range(len(names))]
-        alphabets = [list(alphabet) for alphabet in alphabets]
-        if len(alphabets) != len(names):
-            raise LawError(f"{len(names)} names but {len(alphabets)} alphabets.", "Give one alphabet per name.")
-        positions = [{_plain(v): i for i, v in enumerate(alphabet)} for alphabet in alphabets]
-        cells: dict[Cell, Fraction] = {}
-        for key, number in rows.items():
-            for name, value, position in zip(names, key, positions, strict=True):
-                if value not in position:
-                    raise ColumnError(
-                        f"The value {value!r} is not in the alphabet of '{name}'.", did_you_mean(value, position)
-                    )
-            cells[tuple(pos[v] for pos, v in zip(positions, key, strict=True))] = number
-        return cls(names, alphabets, _integers(cells))
+        return cls(names, *cells_of_counts(counts, names, alphabets))
 
     @classmethod
     def from_table(cls, frame: Any, columns: Sequence[str] | None = None) -> Joint:
@@ -171,7 +117,7 @@ class Joint:
         >>> Joint.from_table({"W": [0, 1, 1], "X": ["a", "a", "b"]}).total
         3
         """
-        table = _columns_of(frame)
+        table = columns_of(frame)
         if isinstance(columns, str):
             columns = [columns] if columns in table else split_names(columns)
         names = list(columns) if columns is not None else list(table)
@@ -183,7 +129,7 @@ class Joint:
             raise LawError(f"The columns have different lengths: {sorted(lengths)}.", "Make the table rectangular.")
         if not names or lengths == {0}:
             raise LawError("The table is empty.", "A law needs at least one row and one column.")
-        cleaned = [[_plain(missing_as_none(v)) for v in table[name]] for name in names]
+        cleaned = [[plain(missing_as_none(v)) for v in table[name]] for name in names]
         return cls.from_counts(Counter(zip(*cleaned, strict=True)), names)
 
     @classmethod
@@ -227,6 +173,46 @@ class Joint:
             }
         return cls(names or ["W", *(f"X{i}" for i in range(1, len(alphabets)))], alphabets, cells)
 
+    # ---- what a channel sees, and how it is written (`choral.describe.law`) ---------------------------------
+
+    @property
+    def table(self) -> Joint:
+        """The law itself."""
+        return self
+
+    def looked_at(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(columns)
+
+    def state_of(self, record: Any, columns: Sequence[str]) -> tuple[Any, ...]:
+        """The values of these columns in a record, in their order or by name."""
+        return tuple(map(missing_as_none, by_name(record, columns)))
+
+    def state_name(self, state: Sequence[Any], columns: Sequence[str] = ()) -> str:
+        """The values."""
+        return named_values(state, columns)
+
+    def places(self, columns: Sequence[str]) -> Callable[[Sequence[Any]], list[int]]:
+        """A state is written as positions in alphabets."""
+        positions = [self._positions[self.position(name)] for name in columns]
+        return lambda state: [where[v] for where, v in zip(positions, state, strict=True)]
+
+    def to_document(self, columns: Sequence[str]) -> dict[str, Any]:
+        """These columns, as the certificate has them."""
+        part = self.marginal([name for name in self.names if name in columns])
+        return {
+            "kind": self.kind,
+            "columns": list(part.names),
+            "alphabets": [[encode(value) for value in alphabet] for alphabet in part.alphabets],
+            "cells": listed(list(part.cells.items()), lambda cell: [*cell[0], f"{cell[1]:x}"]),
+        }
+
+    @classmethod
+    def of_document(cls, law: Mapping[str, Any]) -> Joint:
+        """What `to_document` wrote."""
+        cells = {tuple(entry[:-1]): int(entry[-1], 16) for entry in law["cells"]}
+        return cls(law["columns"], [[decode(v) for v in alphabet] for alphabet in law["alphabets"]], cells)
+
     # ---- looking at the law -------------------------------------------------------------------------------
 
     def position(self, name: str) -> int:
@@ -249,7 +235,7 @@ class Joint:
         """The index of a value in the alphabet of a column."""
         column = self.position(name)
         try:
-            return self._positions[column][_plain(value)]
+            return self._positions[column][plain(value)]
         except KeyError:
             raise ColumnError(
                 f"The value {value!r} is not in the alphabet of '{name}'.",
@@ -308,7 +294,7 @@ class Joint:
         1.0
         """
         rows = {(*values, function(*values)): p for values, p in self.items()}
-        used = _sorted_values({_plain(key[-1]) for key in rows})
+        used = sorted_values({plain(key[-1]) for key in rows})
         return Joint.from_counts(rows, [*self.names, name], [*self.alphabets, used])
 
     def reordered(self, names: Sequence[str]) -> Joint:
@@ -364,8 +350,8 @@ class Joint:
         a, b = self.marginal(left), self.marginal(known) if known else None
         return LawTable(
             title=f"p({', '.join(left)}{' | ' + ', '.join(known) if known else ''})",
-            columns=[_event(left, a.values_of(v)) for v in values],
-            rows=[_event(known, b.values_of(k)) if b else "" for k in rows],
+            columns=[named_values(a.values_of(v), left) for v in values],
+            rows=[named_values(b.values_of(k), known) if b else "" for k in rows],
             body=[[Fraction(both.get((*k, *v), 0), weight) for v in values] for k, weight in rows.items()],
         )
 
@@ -396,108 +382,7 @@ class Joint:
         return LawTable(
             title=f"p({', '.join(self.names)})",
             columns=["probability"],
-            rows=[_event(self.names, values) for values, _ in shown],
+            rows=[named_values(values, self.names) for values, _ in shown],
             body=[[probability] for _, probability in shown],
             footnote=f"… and {left_off} more states" if left_off else "",
         )
-
-
-def split_names(names: str | Iterable[str]) -> list[str]:
-    """Column names from a list, or from text that separates them by commas.
-
-    >>> split_names("X1, X2"), split_names(["X1"])
-    (['X1', 'X2'], ['X1'])
-    """
-    if isinstance(names, str):
-        return [name.strip() for name in names.split(",") if name.strip()]
-    return list(names)
-
-
-def _event(names: Sequence[str], values: Sequence[Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
-
-
-def readable_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, if they differ, print as what they are, and no two look alike; raises `LawError` otherwise."""
-    if isinstance(names, str):
-        names = split_names(names)
-    if not isinstance(names, Iterable):
-        raise LawError(f"The names are {names!r}.", "Give a list of column names.")
-    checked = tuple(names)
-    for name in checked:
-        if not isinstance(name, str) or not name.strip():
-            raise LawError(f"{name!r} is not a column name.", "Names are non-empty strings.")
-        reason = names_to_read.why_unreadable(name)
-        if reason:
-            raise LawError(f"The name {name!a} could be misread: {reason}.", "Rename the column.")
-    twice = [name for name, count in Counter(checked).items() if count > 1]
-    if twice:
-        raise LawError(f"The name '{twice[0]}' is given twice.", "Column names must differ.")
-    alike = names_to_read.look_alikes(checked)
-    if alike:
-        raise LawError(f"The names {alike[0]!a} and {alike[1]!a} look alike.", "Rename one of the two columns.")
-    return checked
-
-
-def _plain(value: Any) -> Any:
-    """A numpy scalar as the Python value it holds; anything else unchanged."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and value != value:
-        raise LawError("NaN cannot be a symbol: it is not equal to itself.", "Use None for a missing value.")
-    try:
-        hash(value)
-    except TypeError:
-        raise LawError(
-            f"The value {value!r} of type {type(value).__name__} cannot be a symbol.", "Use hashable values."
-        ) from None
-    return value
-
-
-def _columns_of(frame: Any) -> dict[str, list[Any]]:
-    """The columns of a table of any kind, as lists."""
-    if isinstance(frame, Mapping):
-        listed = dict(frame)
-    elif isinstance(frame, Sequence) and frame and all(isinstance(row, Mapping) for row in frame):
-        listed = {name: [row.get(name) for row in frame] for name in frame[0]}
-    else:
-        import narwhals as nw
-
-        try:
-            native = nw.from_native(frame, eager_only=True)
-            listed = {name: native[name].to_list() for name in native.columns}
-        except (TypeError, AttributeError, nw.exceptions.NarwhalsError) as error:
-            raise LawError(
-                f"A {type(frame).__name__} cannot be read as a table: {error}",
-                "Pass a pandas, polars or arrow frame whose column names are different texts, a list of records, "
-                "or a mapping of column names to lists.",
-            ) from error
-    for name, values in listed.items():
-        if not isinstance(name, str):
-            raise LawError(f"A column is named {name!r}, which is not text.", "Rename the columns first.")
-        if isinstance(values, str) or not hasattr(values, "__iter__"):
-            raise LawError(f"The column '{name}' is {values!r}.", "Give a list of values.")
-    return {name: list(values) for name, values in listed.items()}
-
-
-def missing_as_none(value: Any) -> Any:
-    """The value, or None for what stands for a missing one (NaN, NaT, NA)."""
-    if value is None:
-        return None
-    try:
-        return None if value != value else value
-    except (TypeError, ValueError):
-        return None if type(value).__name__ == "NAType" else value
-
-
-def _sorted_values(values: Iterable[Any]) -> list[Any]:
-    found = list(values)
-    try:
-        return sorted(found)
-    except TypeError:
-        return sorted(found, key=lambda value: (type(value).__name__, repr(value)))
-
-
-def _integers(cells: Mapping[Cell, Fraction]) -> dict[Cell, int]:
-    weights, _ = numbers.over_common_denominator(list(cells.values()))
-    return dict(zip(cells, weights, strict=True))

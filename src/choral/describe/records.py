@@ -45,3 +45,13 @@ def samples_of(record: Any) -> list[Any]:
     if frame or not isinstance(record, Iterable):
         raise ColumnError(f"{record!r} is not a record of samples.", "Give the samples as a sequence, in any order.")
     return list(record)
+
+
+def named_values(values: Sequence[Any], names: Sequence[str] = ()) -> str:
+    """Values in a row, with the names of their columns if these are given.
+
+    >>> named_values((1, "a"), ("X1", "X2")), named_values((1, "a"))
+    ('X1=1, X2=a', '1, a')
+    """
+    texts = [f"{name}={value}" for name, value in zip(names, values, strict=True)] if names else map(str, values)
+    return ", ".join(texts)

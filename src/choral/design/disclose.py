@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from choral.describe.joint import Joint
+from choral.describe.kinds import needed
 from choral.describe.law import Law
 from choral.design.limits import Limits, Progress
 from choral.design.result import Disclosure
 from choral.design.solvers import choose, trivial
-from choral.errors import ProblemError
 from choral.exact.information import stated_bound, stated_claims, stated_information
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
@@ -109,8 +109,7 @@ def self_disclose(
     >>> round(ch.self_disclose(ch.examples.bernoulli(0.5, 2)).information, 9)
     1.0
     """
-    if not isinstance(joint, Joint):
-        raise ProblemError(f"Self-disclosure of a {type(joint).__name__}.", "Give a Joint law of the samples.")
+    needed(Joint, joint, "Self-disclosure of a {}.", "Give a Joint law of the samples.")
     problem = problem_of(joint, Question(None, protect, use, order, itself=True))
     return solved(joint, problem, Limits(tol, rel_tol, time_limit, codes, progress, solver))
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from choral.describe.compact import Exchangeable, Sensors
+from choral.describe.kinds import law_of
 from choral.describe.law import Law
 from choral.design.result import Disclosure
 from choral.errors import ReleaseFileError, VerificationError
 from choral.exact import certificate
 from choral.files import path_of
-from choral.problem.compact import order_of, pose_score, pose_types
+from choral.problem.compact import order_of, pose_samples
 from choral.problem.kernel import Problem
 from choral.problem.pose import pose, pose_self, with_budgets
 from choral.problem.solution import Solution, Status
@@ -39,7 +39,7 @@ def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
     Raises `ReleaseFileError` unless choral writes it the same: so what was verified is what is used.
     """
     own = {key: document[key] for key in certificate.MEMBERS if key in document}
-    law = certificate.law_of(document)
+    law = law_of(document["law"])
     problem = _posed_again(document, law)
     if [list(group.columns) for group in problem.groups] != document["protect"]:
         raise _foreign(place, f"it protects {document['protect']}, which choral does not pose")
@@ -75,15 +75,13 @@ def _foreign(place: Path, reason: str) -> ReleaseFileError:
 
 def _posed_again(document: Mapping[str, Any], law: Law) -> Problem:
     """The problem that a document is about, posed anew on its law."""
-    if isinstance(law, Exchangeable):
-        problem = pose_types(law, order_of(document["protect"][0][0]))
-    elif isinstance(law, Sensors):
-        problem = pose_score(law)
+    protect = [*document["protect"], *certificate.promises_of(document)]
+    if law.table is None:
+        problem = pose_samples(law, order_of(document["protect"][0][0]))
     elif document["reveal"] == document["use"]:
-        problem = pose_self(law, [*document["protect"], *certificate.promises_of(document)], document["use"])
+        problem = pose_self(law.table, protect, document["use"])
     else:
-        protect = [*document["protect"], *certificate.promises_of(document)]
-        problem = pose(law, document["reveal"], protect, document["use"])
+        problem = pose(law.table, document["reveal"], protect, document["use"])
     problem = with_budgets(law, problem, also=certificate.further_laws_of(document))
     if "budgets" in document:
         problem = replace(problem, budgets=certificate.budgets_of(document))

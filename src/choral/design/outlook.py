@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from choral.describe.joint import Joint
+from choral.describe.kinds import needed
 from choral.describe.law import Law
 from choral.design.solvers import Plan, choose
-from choral.errors import ProblemError
 from choral.problem.bounds import Bounds, bounds_of
 from choral.problem.form import Form, form_of
 from choral.problem.hypergraph import Hypergraph, hypergraph_of
@@ -130,6 +130,5 @@ def hypergraph(joint: Joint, protect: str | Sequence[Group] | None = None) -> Hy
 
 
 def _samples(joint: Joint) -> Joint:
-    if not isinstance(joint, Joint):
-        raise ProblemError(f"A {type(joint).__name__} is not a joint law.", "Give a Joint.")
+    needed(Joint, joint, "A {} is not a joint law.", "Give a Joint.")
     return joint.marginal([name for name in joint.names if name != "W"])

@@ -18,11 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from choral.describe.compact import Exchangeable, Sensors
 from choral.describe.display import LawTable
-from choral.describe.joint import missing_as_none
 from choral.describe.law import Law
-from choral.describe.records import by_name, samples_of
 from choral.errors import ColumnError
 from choral.exact import certificate
 from choral.files import check_output, path_of, write_whole
@@ -173,12 +170,7 @@ class Disclosure:
 
         A mapping, a pandas row, a named tuple: what has labels is read by label, never by position.
         """
-        if isinstance(self.law, Exchangeable):
-            key: tuple[Any, ...] = self.law.type_of(samples_of(x))
-        elif isinstance(self.law, Sensors):
-            key = (self.law.score_of(by_name(x, self.law.names)),)
-        else:
-            key = tuple(map(missing_as_none, by_name(x, self.problem.columns)))
+        key = self.law.state_of(x, self.problem.columns)
         try:
             return self._number[key]
         except KeyError:
@@ -252,7 +244,7 @@ class Disclosure:
 
     def table(self, most: int = 40) -> LawTable:
         """The channel, one row per state, with the law of the code below."""
-        rows = [self._state_name(x) for x in self.states[: max(0, most)]]
+        rows = [self.law.state_name(x, self.problem.columns) for x in self.states[: max(0, most)]]
         left = self.problem.size - len(rows)
         return LawTable(
             title="p(y | state)",
@@ -261,11 +253,6 @@ class Disclosure:
             body=[*([row[s] for row in self.exact] for s in range(len(rows))), list(self.p_y)],
             footnote=f"… and {left} more states" if left else "",
         )
-
-    def _state_name(self, state: tuple[Any, ...]) -> str:
-        if isinstance(self.law, Exchangeable):
-            return ", ".join(f"{count}×{value}" for count, value in zip(state, self.law.values, strict=True) if count)
-        return ", ".join(f"{name}={value}" for name, value in zip(self.problem.columns, state, strict=True))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Disclosure):

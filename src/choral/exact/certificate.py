@@ -7,14 +7,11 @@ docs/release-format.md. Only what the verifier accepts is ever written to a file
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, TypeVar
 
-from choral.describe.channels import Channel
-from choral.describe.compact import Exchangeable, Sensors
-from choral.describe.joint import Joint
+from choral.describe.kinds import law_of
 from choral.describe.law import Law
 from choral.describe.written import decode, encode, fraction_of, hexadecimal, listed
 from choral.errors import ReleaseFileError, VerificationError
@@ -52,10 +49,13 @@ def release_document(
     law: Law, problem: Problem, solution: Solution, claims: Claims, notes: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything that a checker needs to recompute the claims of a solution, with its digest."""
+    columns = list(problem.columns)
+    for variable in (problem.target, *problem.groups, *(promise.both for promise in problem.conditions)):
+        columns += variable.columns
     document: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
-        "law": _law(law, problem),
+        "version": max(LATER if problem.conditions else VERSION, solution.bound.since),
+        "law": law.to_document(columns),
         "reveal": list(problem.target.columns),
         "use": list(problem.columns),
         "protect": [list(group.columns) for group in problem.groups],
@@ -70,11 +70,10 @@ def release_document(
     if problem.budgets:
         document["budgets"] = [None if b is None else {b.kind: hexadecimal([b.amount])[0]} for b in problem.budgets]
         document["claims"]["leakage"] = [None if bits is None else f"{bits:f}" for bits in claims.leakage]
-    document["version"] = max(LATER if problem.conditions else VERSION, solution.bound.since)
     if problem.conditions:
         document["given"] = [_promise(promise) for promise in problem.conditions]
     if problem.further:
-        document["also"] = [_law(other.joint, problem) for other in problem.further]
+        document["also"] = [other.joint.to_document(columns) for other in problem.further]
     return sealed(document)
 
 
@@ -154,30 +153,9 @@ def text_to_document(text: str, place: str) -> dict[str, Any]:
         ) from None
 
 
-def law_of(document: Mapping[str, Any]) -> Law:
-    """The law that a document is about."""
-    law = document["law"]
-    if law["kind"] == "exchangeable":
-        return Exchangeable(
-            *_prior_and_rows(law["prior"], law["channel"]),
-            n=law["n"],
-            values=[decode(v) for v in law["values"]],
-            target_values=[decode(v) for v in law["target values"]],
-        )
-    if law["kind"] == "sensors":
-        prior = [fraction_of(x) for x in law["prior"]]
-        channels = [
-            Channel(tuple(tuple(fraction_of(x) for x in row) for row in table), tuple(decode(v) for v in values))
-            for table, values in zip(law["channels"], law["values"], strict=True)
-        ]
-        return Sensors(prior, channels, scores=law["scores"])
-    cells = {tuple(entry[:-1]): int(entry[-1], 16) for entry in law["cells"]}
-    return Joint(law["columns"], [[decode(v) for v in alphabet] for alphabet in law["alphabets"]], cells)
-
-
 def further_laws_of(document: Mapping[str, Any]) -> list[Law]:
     """The further laws under which a document claims privacy."""
-    return [law_of({"law": law}) for law in document.get("also", [])]
+    return [law_of(law) for law in document.get("also", [])]
 
 
 def budgets_of(document: Mapping[str, Any]) -> tuple[Budget | None, ...]:
@@ -203,55 +181,14 @@ def channel_of(document: Mapping[str, Any], law: Law, problem: Problem) -> Exact
     rows = {}
     for state, (denominator, *entries) in zip(channel["states"], channel["rows"], strict=True):
         rows[tuple(state)] = int(denominator, 16), tuple((y, int(text, 16)) for y, text in entries)
-    places = _places(law, problem)
+    places = law.places(problem.columns)
     return ExactChannel(channel["codes"], tuple(rows[tuple(places(state))] for state in problem.states))
-
-
-def _prior_and_rows(prior: list[str], rows: list[list[str]]) -> tuple[list[Fraction], list[list[Fraction]]]:
-    return [fraction_of(x) for x in prior], [[fraction_of(x) for x in row] for row in rows]
-
-
-def _law(law: Law, problem: Problem) -> dict[str, Any]:
-    if isinstance(law, Exchangeable):
-        return {
-            "kind": "exchangeable",
-            "n": law.n,
-            "prior": hexadecimal(law.prior),
-            "channel": [hexadecimal(row) for row in law.channel],
-            "values": [encode(value) for value in law.values],
-            "target values": [encode(value) for value in law.target_values],
-        }
-    if isinstance(law, Sensors):
-        return {
-            "kind": "sensors",
-            "prior": hexadecimal(law.prior),
-            "channels": [[hexadecimal(row) for row in table] for table in law.channels],
-            "values": [[encode(value) for value in values] for values in law.values],
-            "scores": [list(row) for row in law.scores],
-        }
-    needed = {*problem.columns, *problem.target.columns, *(c for group in problem.groups for c in group.columns)}
-    needed.update(c for promise in problem.conditions for c in promise.both.columns)
-    part = law.marginal([name for name in law.names if name in needed])
-    return {
-        "kind": "table",
-        "columns": list(part.names),
-        "alphabets": [[encode(value) for value in alphabet] for alphabet in part.alphabets],
-        "cells": listed(list(part.cells.items()), lambda cell: [*cell[0], f"{cell[1]:x}"]),
-    }
-
-
-def _places(law: Law, problem: Problem) -> Callable[[Sequence[Any]], list[int]]:
-    """What writes a state as integers: positions in alphabets, counts of a type, or a score."""
-    if not isinstance(law, Joint):
-        return list
-    positions = [{value: i for i, value in enumerate(law.alphabets[law.position(name)])} for name in problem.columns]
-    return lambda state: [where[v] for where, v in zip(positions, state, strict=True)]
 
 
 def _channel(law: Law, problem: Problem, channel: ExactChannel) -> dict[str, Any]:
     return {
         "codes": channel.codes,
-        "states": listed(problem.states, _places(law, problem)),
+        "states": listed(problem.states, law.places(problem.columns)),
         "rows": listed(channel.rows, _row),
     }
 

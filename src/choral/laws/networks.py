@@ -19,8 +19,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from choral.describe.joint import Cell, Joint
+from choral.describe.joint import Joint
 from choral.describe.numbers import over_common_denominator
+from choral.describe.reading import Cell
 from choral.errors import ColumnError, LawError, TooLargeError, did_you_mean
 
 MOST_CELLS = 200_000

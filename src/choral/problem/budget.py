@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from choral.describe.joint import Cell, Joint
+from choral.describe.joint import Joint
+from choral.describe.kinds import needed
 from choral.describe.numbers import exact
+from choral.describe.reading import Cell
 from choral.errors import LawError, ProblemError, did_you_mean
 
 SMALLEST = Fraction(1, 10**15)
@@ -131,10 +133,9 @@ def further_law(
 
     Every state that it gives a probability must have one under the first law: the channel has no row for others.
     """
-    if not isinstance(other, Joint):
-        raise ProblemError(f"{place} is a {type(other).__name__}.", "Give Joint laws on the same columns.")
-    needed = {*used, *(column for group in groups for column in group)}
-    names = [name for name in joint.names if name in needed]
+    needed(Joint, other, f"{place} is a {{}}.", "Give Joint laws on the same columns.")
+    columns = {*used, *(column for group in groups for column in group)}
+    names = [name for name in joint.names if name in columns]
     for name in names:
         if name not in other.names:
             raise ProblemError(f"{place} has no column '{name}'.", did_you_mean(name, other.names))

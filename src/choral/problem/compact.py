@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import singledispatch
 
 import numpy as np
 
-from choral.describe.compact import Exchangeable, Sensors, compositions
+from choral.describe.exchangeable import Exchangeable, compositions
+from choral.describe.law import Law
+from choral.describe.sensors import Sensors
 from choral.errors import ProblemError
 from choral.problem.kernel import Problem, Variable
 
@@ -18,12 +21,12 @@ def any_samples(order: int) -> str:
 
 
 def order_of(name: str) -> int:
-    """How many samples are protected together under the name that `any_samples` gives.
+    """How many samples are protected together under the name that `any_samples` gives; one under other names.
 
-    >>> order_of(any_samples(3))
-    3
+    >>> order_of(any_samples(3)), order_of("X1")
+    (3, 1)
     """
-    return int(name.removeprefix("any "))
+    return int(name.removeprefix("any ")) if name.startswith("any ") else 1
 
 
 def pose_types(law: Exchangeable, order: int = 1) -> Problem:
@@ -59,8 +62,10 @@ def pose_types(law: Exchangeable, order: int = 1) -> Problem:
     return Problem(("type",), states, weights, (group,), _target(law.target_values, rows))
 
 
-def pose_score(law: Sensors) -> Problem:
+def pose_score(law: Sensors, order: int = 1) -> Problem:
     """Reveal W, protect each sensor alone; states are the values of the score."""
+    if order != 1:
+        raise ProblemError(f"order={order} through a score.", "A score protects each sensor alone (order=1).")
     by_target, by_sensor = law.masses()
     states = tuple((t,) for t in by_target)
     number = {t: s for s, t in enumerate(by_target)}
@@ -71,6 +76,16 @@ def pose_score(law: Sensors) -> Problem:
         state, value, weight = (list(x) for x in zip(*entries, strict=True))
         groups.append(_variable(name, (name,), list(values), state, value, weight))
     return Problem(("score",), states, tuple(map(sum, rows)), tuple(groups), _target(law.target_values, rows))
+
+
+@singledispatch
+def pose_samples(law: Law, order: int) -> Problem:
+    """Reveal W and protect any `order` samples of a law that is a model of samples: each kind has its states."""
+    raise ProblemError(f"A {type(law).__name__} is no model of samples.", "This is a defect; report it.")
+
+
+pose_samples.register(Exchangeable, pose_types)
+pose_samples.register(Sensors, pose_score)
 
 
 def _target(values: tuple[object, ...], rows: list[list[int]]) -> Variable:

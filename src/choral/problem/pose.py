@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from choral.describe.compact import Exchangeable, Sensors
-from choral.describe.joint import Cell, Joint, split_names
+from choral.describe.joint import Joint
+from choral.describe.kinds import checked
 from choral.describe.law import Law
+from choral.describe.reading import Cell, split_names
 from choral.errors import ProblemError
 from choral.problem.budget import budgets_for, further_law
-from choral.problem.compact import pose_score, pose_types
+from choral.problem.compact import pose_samples
 from choral.problem.kernel import Conditional, Index, Problem, Variable
 from choral.problem.promises import Promise, with_values
 from choral.problem.question import Group, Question, Roles
@@ -62,25 +63,16 @@ def problem_of(law: Law, question: Question, also: Sequence[Any] | None = None) 
 
 
 def _posed(law: Law, question: Question) -> Problem:
-    if isinstance(law, Joint):
-        return pose_roles(law, question.about(law.names))
-    if isinstance(law, Exchangeable | Sensors):
-        named = question.protect is not None or question.use is not None
-        if question.reveal not in (None, "W", ["W"], ("W",)) or named:
-            raise ProblemError(
-                f"A {type(law).__name__} law reveals W and protects its samples alike.",
-                "Leave out reveal, protect and use; say order=2 to protect pairs. A Joint takes them all.",
-            )
-        if isinstance(law, Exchangeable):
-            return pose_types(law, question.order)
-        if question.order != 1:
-            raise ProblemError(
-                f"order={question.order} through a score.", "A score protects each sensor alone (order=1)."
-            )
-        return pose_score(law)
-    raise ProblemError(
-        f"A {type(law).__name__} is not a law.", "Build one with Joint.from_table, from_counts, from_array or observed."
-    )
+    table = checked(law).table
+    if table is not None:
+        return pose_roles(table, question.about(table.names))
+    named = question.protect is not None or question.use is not None
+    if question.reveal not in (None, "W", ["W"], ("W",)) or named:
+        raise ProblemError(
+            f"A {type(law).__name__} law reveals W and protects its samples alike.",
+            "Leave out reveal, protect and use; say order=2 to protect pairs. A Joint takes them all.",
+        )
+    return pose_samples(law, question.order)
 
 
 def windows(names: str | Sequence[str], k: int) -> list[tuple[str, ...]]:
@@ -115,9 +107,9 @@ def with_budgets(
         )
     if also is None or (isinstance(also, Sequence) and not also):
         return replace(problem, budgets=budgets) if budgets else problem
-    if isinstance(also, Joint) or not isinstance(also, Sequence):
+    if not isinstance(also, Sequence):
         raise ProblemError(f"also is a {type(also).__name__}.", "Give a list of Joint laws: also=[J2].")
-    if not isinstance(law, Joint):
+    if law.table is None:
         raise ProblemError(f"Further laws beside a {type(law).__name__}.", "Give a Joint law and further Joint laws.")
     if budgets:
         raise ProblemError(
@@ -125,7 +117,8 @@ def with_budgets(
             "Ask for one of them: budgets are about one law, also= for independence.",
         )
     further = tuple(
-        further_law(law, other, problem.columns, columns, f"law {k} in `also`") for k, other in enumerate(also, start=1)
+        further_law(law.table, other, problem.columns, columns, f"law {k} in `also`")
+        for k, other in enumerate(also, start=1)
     )
     return replace(problem, further=further)
 

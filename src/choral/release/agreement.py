@@ -29,9 +29,9 @@ from choral.tables.states import symbols
 
 def check_recipe(disclosure: Disclosure, recipe: Recipe) -> None:
     """Raise `VerificationError`, with the reason, unless this recipe leads to the states of this certificate."""
-    law, document = disclosure.law, disclosure.document
-    _need(isinstance(law, Joint), "the law is no table")
-    assert isinstance(law, Joint)
+    law, document = disclosure.law.table, disclosure.document
+    _need(law is not None, "the law is no table")
+    assert law is not None
     for column in recipe.columns:
         _check_column(column)
     merged = recipe.state_column is not None

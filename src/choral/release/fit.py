@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from choral.describe.joint import Cell, Joint
+from choral.describe.joint import Joint
+from choral.describe.reading import Cell
 from choral.design.disclose import solved
 from choral.design.limits import Limits, Progress
 from choral.errors import ColumnError, LawError, ProblemError

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from choral.describe.joint import Cell, Joint
+from choral.describe.joint import Joint
+from choral.describe.reading import Cell
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.problem.kernel import Floats
@@ -78,13 +79,12 @@ class Published:
 
         A record whose state the channel does not know has no code, and is an error; with `unseen` it has one code more.
         """
+        law = law or disclosure.law.table
         if law is None:
-            if not isinstance(disclosure.law, Joint):
-                raise ProblemError(
-                    f"The law is a {type(disclosure.law).__name__}, which lists no columns.",
-                    "An audit needs a Joint law of the columns.",
-                )
-            law = disclosure.law
+            raise ProblemError(
+                f"The law is a {type(disclosure.law).__name__}, which lists no columns.",
+                "An audit needs a Joint law of the columns.",
+            )
         number = {state: s for s, state in enumerate(disclosure.states)}
         where = [law.position(name) for name in disclosure.problem.columns]
         keys = [tuple(values[i] for i in where) for values in map(law.values_of, law.cells)]

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from choral.describe.display import show
 from choral.describe.joint import Joint
+from choral.describe.kinds import table_of
 from choral.describe.numbers import distribution, exact
 from choral.errors import ColumnError, LawError, TooLargeError, did_you_mean
 
@@ -71,8 +72,8 @@ class DeclaredLaw:
         if not isinstance(source, str) or not source.strip():
             raise LawError(f"The source of the declared law is {source!r}.", WHY)
         self.source = source.strip()
-        if isinstance(marginals, Joint):
-            marginals = _independent_columns(marginals)
+        if (table := table_of(marginals)) is not None:
+            marginals = _independent_columns(table)
         if isinstance(marginals, DeclaredLaw) or not isinstance(marginals, Iterable) or isinstance(marginals, str):
             raise LawError(f"The marginals are {marginals!r}.", "Give one marginal, or a list of them.")
         listed = marginals if isinstance(marginals, Mapping) else list(marginals)

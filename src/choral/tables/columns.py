@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from choral.describe.joint import missing_as_none
+from choral.describe.reading import missing_as_none
 from choral.describe.written import decode, encode
 from choral.errors import ColumnError, LawError
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value

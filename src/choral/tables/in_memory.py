@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from choral.describe.joint import missing_as_none
+from choral.describe.reading import missing_as_none
 from choral.errors import FieldError, LawError
 from choral.tables.forms import shown
 from choral.tables.kinds import KINDS, kind_of_value

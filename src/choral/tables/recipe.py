@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeAlias
 
-from choral.describe.joint import missing_as_none
+from choral.describe.reading import missing_as_none
 from choral.describe.records import by_name
 from choral.errors import ColumnError, ReleaseFileError, TooLargeError, did_you_mean
 from choral.problem.promises import read_promise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from choral.describe.joint import readable_names
+from choral.describe.reading import readable_names
 from choral.errors import ProblemError
 from choral.problem.question import Question, Roles
 from choral.tables.bins import Bins

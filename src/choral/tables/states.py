@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from choral.describe.joint import Cell, Joint
+from choral.describe.joint import Joint
+from choral.describe.reading import Cell
 from choral.errors import ProblemError
 from choral.tables.recipe import Recipe
 

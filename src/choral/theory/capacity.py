@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from choral.describe.compact import Exchangeable
+from choral.describe.exchangeable import Exchangeable
 from choral.design.disclose import disclose
 from choral.errors import ProblemError
 

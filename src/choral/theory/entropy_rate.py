@@ -24,6 +24,7 @@ import flint
 
 from choral.describe.ball_arithmetic import PRECISION, ball_of, float_above, float_below
 from choral.describe.entropy import entropy_ball
+from choral.describe.kinds import needed
 from choral.describe.markov import MarkovChain, stationary
 from choral.design.disclose import self_disclose
 from choral.errors import ProblemError
@@ -74,8 +75,7 @@ def entropy_rate_curve(chain: MarkovChain, ns: Iterable[int], k: int = 1) -> lis
       100 0.808 0.865  rank bound
     10000 0.873 0.874  rank bound
     """
-    if not isinstance(chain, MarkovChain):
-        raise ProblemError(f"A {type(chain).__name__} is no chain.", "Give MarkovChain.of(rows) or MarkovChain.iid(p).")
+    needed(MarkovChain, chain, "A {} is no chain.", "Give MarkovChain.of(rows) or MarkovChain.iid(p).")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ProblemError(f"k = {k!r}.", "Give a whole number of at least 1.")
     if not isinstance(ns, Iterable):

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from choral.describe.compact import Exchangeable
-from choral.describe.joint import Cell, Joint
+from choral.describe.exchangeable import Exchangeable
+from choral.describe.joint import Joint
+from choral.describe.kinds import needed
 from choral.describe.numbers import exact
+from choral.describe.reading import Cell
 from choral.design.disclose import disclose
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
@@ -195,9 +197,7 @@ def fresh_leakage(disclosure: Disclosure) -> float:
     p(x, y) is exact, from the exact channel. With δ = p(x,y) / (p(x) p(y)) - 1, whose mean under p(x) p(y) is 0,
     I(X;Y) = Σ p(x) p(y) [(1+δ) log(1+δ) - δ], a sum of terms ≥ 0: nothing cancels, so small values are precise.
     """
-    law = disclosure.law
-    if not isinstance(law, Exchangeable):
-        raise ProblemError(f"A fresh sample of a {type(law).__name__} is not defined.", "Give an Exchangeable law.")
+    law = needed(Exchangeable, disclosure.law, "A fresh sample of a {} is not defined.", "Give an Exchangeable law.")
     outputs = range(len(law.values))
     marginal = [sum((p * row[x] for p, row in zip(law.prior, law.channel, strict=True)), Fraction(0)) for x in outputs]
     terms = []

@@ -11,9 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from choral.describe import numbers
-from choral.describe.compact import Exchangeable
 from choral.describe.entropy import entropy_of
-from choral.describe.joint import Cell, Joint, split_names
+from choral.describe.exchangeable import Exchangeable
+from choral.describe.joint import Joint
+from choral.describe.reading import Cell, split_names
 from choral.errors import ColumnError, ProblemError
 
 

@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import combinations, permutations
 from typing import TypeAlias
 
-from choral.describe.joint import Joint, split_names
+from choral.describe.joint import Joint
+from choral.describe.reading import split_names
 from choral.design.disclose import disclose
 from choral.errors import ColumnError, ProblemError, SolverError, TooLargeError
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from choral.describe.compact import Exchangeable
 from choral.describe.display import written
 from choral.design.result import Disclosure
 from choral.show.plots.style import INK, above, altair, counted, distinct, finished
@@ -95,19 +94,11 @@ def leading(masses: Sequence[Fraction], most: int) -> list[list[int]]:
 
 def state_names(disclosure: Disclosure) -> list[str]:
     """A short, distinct name for each state: its values, or its counts for exchangeable samples."""
-    law = disclosure.law
-    if isinstance(law, Exchangeable):
-        names = [
-            ", ".join(f"{count}×{value}" for count, value in zip(state, law.values, strict=True) if count)
-            for state in disclosure.states
-        ]
-    else:
-        names = [", ".join(map(str, state)) for state in disclosure.states]
-    return distinct(names)
+    return distinct([disclosure.law.state_name(state) for state in disclosure.states])
 
 
 def _columns_note(disclosure: Disclosure) -> str:
-    if isinstance(disclosure.law, Exchangeable):
+    if disclosure.law.counted:
         return "a state says how many samples have each value"
     columns = disclosure.problem.columns
     shown = ", ".join(columns[:5]) + (f", and {len(columns) - 5} more" if len(columns) > 5 else "")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from choral.auditing.audit import Audit, audit
-from choral.describe.joint import Joint
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.files import check_output, keep_apart, write_whole
@@ -47,10 +46,8 @@ def write(
     check_output(target, force)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ProblemError(f"{target} is not a .html file.", "Choose this ending.")
-    listed = (
-        isinstance(release, Release) or isinstance(release.law, Joint) or table is not None or disclosed is not None
-    )
-    findings = audit(release, table, disclosed) if listed else None
+    compact = isinstance(release, Disclosure) and release.law.table is None and table is None and disclosed is None
+    findings = None if compact else audit(release, table, disclosed)
     write_whole(target, render(release, findings, card), force)
     return findings
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 
 from choral.auditing.audit import Audit
-from choral.describe.compact import Exchangeable, Sensors
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.exact import certificate
@@ -52,7 +51,7 @@ class Subject:
     @property
     def compact(self) -> bool:
         """Whether the law is one of many alike or independent samples, which lists no columns."""
-        return isinstance(self.disclosure.law, Exchangeable | Sensors)
+        return self.disclosure.law.table is None
 
     @property
     def target(self) -> str:
@@ -62,12 +61,9 @@ class Subject:
     @property
     def used(self) -> tuple[str, ...]:
         """The columns that the code was made from."""
-        law = self.disclosure.law
         if self.recipe is not None:
             return self.recipe.use
-        if isinstance(law, Exchangeable):
-            return (f"{law.n} samples",)
-        return law.names if isinstance(law, Sensors) else self.disclosure.problem.columns
+        return self.disclosure.law.looked_at(self.disclosure.problem.columns)
 
     @property
     def promised(self) -> list[Variable]:
@@ -83,9 +79,9 @@ class Subject:
 
     def named(self, group: Variable) -> str:
         """A protected group in words."""
-        if isinstance(self.disclosure.law, Exchangeable):
+        if self.disclosure.law.counted:
             many = order_of(group.columns[0])
-            return f"any {many} of the {self.disclosure.law.n} samples" + (" together" if many > 1 else "")
+            return f"any {many} of the {self.used[0]}" + (" together" if many > 1 else "")
         bins = {} if self.recipe is None else bins_of(self.recipe)
         return spoken(group.columns, bins, " and ") + (" together" if len(group.columns) > 1 else "")
 

@@ -15,7 +15,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from choral.describe.joint import Joint
 from choral.design.result import Disclosure
 from choral.files import write_whole
 from choral.problem.kernel import Variable
@@ -134,8 +133,8 @@ def draw_records(found: Disclosure, many: int = RECORDS) -> list[dict[str, Any]]
 
     Under the frequencies of a table, a record drawn from the law is a row of the table drawn at random.
     """
-    law, problem = found.law, found.problem
-    if not isinstance(law, Joint):
+    law, problem = found.law.table, found.problem
+    if law is None:
         return []
     cells, ends = list(law.cells), list(accumulate(law.cells.values()))
     variables = [v for v in (problem.target, *problem.groups) if playable(v)]
