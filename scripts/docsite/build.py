@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from docsite.check import box_of
 from docsite.commands import commands_page
 from docsite.markdown import Page, page_of
 from docsite.reference import reference_pages
@@ -31,9 +32,11 @@ def build(docs: Path, target: Path) -> list[Page]:
             "before": pages[order[place - 1]] if place else None,
             "after": pages[order[place + 1]] if place + 1 < len(order) else None,
         }
-        html = template.render(page=pages[name], sections=sections, pages=pages, **around)
+        box = box_of(docs / "check" / "verifier.js") if name == "check" else None
+        html = template.render(page=pages[name], sections=sections, pages=pages, box=box, **around)
         (target / f"{name}.html").write_text(html, encoding="utf-8")
     shutil.copyfile(HERE / "style.css", target / "style.css")
+    shutil.copytree(docs / "check", target / "check", dirs_exist_ok=True)
     return [pages[name] for name in order]
 
 
