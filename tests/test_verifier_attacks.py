@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import choral as ch
 from choral.exact.certificate import document_to_text, sealed
+from choral.release.file import load_release
+from choral.show.cli import app
 from choral.verifier import command, names
 from choral.verifier.claims import ClaimFailed
 from choral.verifier.steps import Meter
@@ -129,6 +132,41 @@ def test_names_of_other_scripts_are_welcome_and_shown_with_their_code_points(nam
     assert claim_of(document, say=said.append) == ""
     assert any(line.startswith(f"protects     {name} [{ascii(name)[1:-1]}]") for line in said)
     assert any(f"{name} [{ascii(name)[1:-1]}] is independent" in line for line in said)
+
+
+def test_names_that_can_be_mistaken_are_said_by_fit_verify_audit_card_and_decode(tmp_path):
+    """What a name outside ASCII is made of, and which two differ by a letter that looks like a digit."""
+    rows = [(i % 2, i // 2 % 2, (i + i // 2) % 2, i % 2) for i in range(80)]
+    text = "col1,größe,W,coll\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    release, card = tmp_path / "r.choral", tmp_path / "card.json"
+
+    def said(*arguments):
+        result = CliRunner().invoke(app, list(map(str, arguments)))
+        assert result.exit_code == 0, result.output
+        return " ".join(result.output.split())
+
+    asked = ["fit", tmp_path / "t.csv", "--reveal", "größe", "--protect", "col1,coll", "--use", "col1,coll,W"]
+    fitted = said(*asked, "-o", release, "--card", card)
+    alike, made_of = "columns 'col1' and 'coll' look alike", r"größe [gr\xf6\xdfe]"
+    verified = said("verify", release)
+    audited = said("audit", release)
+    limits = " ".join(json.loads(card.read_text(encoding="utf-8"))["limits"])
+    for words in (fitted, verified, audited, limits, load_release(release)._repr_html_()):
+        assert alike in words.replace("&#x27;", "'").replace("Columns", "columns")
+        assert made_of in words
+    remarked = json.loads(said("verify", release, "--json"))["remarks"]
+    assert remarked == [alike]
+    (tmp_path / "codes.csv").write_text("code\n0\n")
+    assert f"p({made_of} | code)" in said("decode", card, tmp_path / "codes.csv", "-o", tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize(("one", "other"), [("X1", "Xl"), ("XI", "Xl"), ("O2", "02"), ("turn", "tum")])
+def test_letters_and_digits_that_are_alike_in_ascii_are_remarked_on(one, other):
+    said = []
+    command.verify(document_to_text(sealed(telling(one, protect=other))), said.append)
+    assert f"remark       columns {other!r} and {one!r} look alike" in said
+    assert names.remarks_on(["age", "sex", "X1", "X2", "rn", "m1"]) == []
 
 
 def test_values_are_printed_in_ascii():

@@ -25,6 +25,7 @@ from choral.auditing.ranking import Estimates, within_reach
 from choral.auditing.serial import serial_tests
 from choral.auditing.side_knowledge import beyond_promises
 from choral.auditing.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
+from choral.describe.display import sentences_on
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.problem.solution import floats_of
@@ -325,6 +326,7 @@ def _findings(
     absence: Published | None = None,
 ) -> Audit:
     disclosure = release.disclosure if isinstance(release, Release) else release
+    recipe_columns = release.recipe.columns if isinstance(release, Release) else ()
     groups = _groups(disclosure)
     protected = {name for group in groups for name in group}
     target = tuple(name for name in disclosure.problem.target.columns if name not in protected)
@@ -355,7 +357,7 @@ def _findings(
         bins=bins or {},
         inside=tuple(inside),
         looked={"pairs": pairs_looked, "triples": triples_looked, "knowing": knowing_looked},
-        notes=tuple(notes),
+        notes=(*notes, *sentences_on([*columns, *(c.name for c in recipe_columns)])),
     )
 
 

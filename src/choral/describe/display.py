@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from html import escape
 from typing import TypeAlias
 
+from choral.verifier.names import remarks_on
+
 LONGEST_FRACTION = 13
 """A fraction that takes more characters than this is shown as a decimal, marked with ≈."""
 
 LONGEST_EXACT = 60
 """A number in HTML that takes more characters than this is given as a float."""
+
+
+def sentences_on(names: Iterable[str]) -> list[str]:
+    """What a reader of these columns' names should know, in the words of the verifier.
+
+    >>> sentences_on(["Xl", "X1"])
+    ["Columns 'Xl' and 'X1' look alike."]
+    """
+    return [f"{remark[0].upper()}{remark[1:]}." for remark in remarks_on(list(names))]
 
 
 def show(number: Fraction) -> str:

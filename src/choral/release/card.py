@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from choral.describe import written
+from choral.describe.display import sentences_on
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
@@ -330,6 +331,7 @@ def _limits(release: Release) -> list[str]:
         f"{2 * max(1, recipe.min_count)}, and values that too few records have are pooled or left out; the guarantee does "
         "not cover it.",
     ]
+    words += sentences_on(column.name for column in recipe.columns)
     if recipe.unseen == "code":
         words.append(f"Code {release.disclosure.codes} says that a record has values that were not seen before.")
     if recipe.missing == "drop":

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from choral.describe.display import Listing
+from choral.describe.display import Listing, sentences_on
 from choral.design.load import of_document, read_document
 from choral.design.result import Disclosure
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
@@ -133,6 +133,7 @@ class Release:
             ("rows at fit time", f"{recipe.table_rows}"),
             ("key", "in a file of its own" if self.key is None else "in the release file"),
             ("digest", self.digest),
+            *(("remark", sentence) for sentence in sentences_on(column.name for column in recipe.columns)),
         ]
         return Listing("", ("", ""), rows).html()
 

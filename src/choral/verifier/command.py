@@ -21,7 +21,8 @@ The first claim that fails is named, and the exit status is 1. Work is priced be
 than the budget of steps fails the claim "budget", which says nothing about its other claims.
 
 Note what is *not* claimed: a group that is not listed is not protected, so read the list; and the law is the one in the
-file, so compare it with the one you care about. Names that are not ASCII are printed with their code points.
+file, so compare it with the one you care about. Names that are not ASCII are printed with their code points; two that differ
+by letters and digits that look alike (1, l and I; 0 and O; rn and m) are remarked on.
 
 The format is described in docs/release-format.md.
 """
@@ -36,7 +37,7 @@ from choral.verifier.conditions import check_conditions
 from choral.verifier.core import Channel
 from choral.verifier.information import compare_bound, compare_information, information, leakages_of
 from choral.verifier.laws import claims_of
-from choral.verifier.names import shown_group, shown_name
+from choral.verifier.names import alike_in_ascii, shown_group, shown_name
 from choral.verifier.privacy import check_further, check_groups, words_for
 from choral.verifier.proof_determined import bound_when_determined
 from choral.verifier.proof_extreme_points import bound_from_extreme_points
@@ -99,6 +100,9 @@ def verified(document, say, until):
     law, used, target, groups, budgets, conditions, stated_information, stated_bound = claims_of(document)
     for line in describe(law, used, target, groups, budgets, conditions, stated_information, stated_bound, until):
         say(line)
+    remarks = alike_in_ascii(law.columns)
+    for remark in remarks:
+        say(f"remark       {remark}")
     beside = [key for key in ("recipe", "key", "salt") if key in document]
     if beside:
         say(f"not checked  {', '.join(beside)}: how records become states, and are drawn for, is the curator's word")
@@ -124,6 +128,7 @@ def verified(document, say, until):
         "codes": channel.codes,
         "states": len(prior),
         "digest": document["digest"],
+        "remarks": remarks,
     }
     if until == "privacy":
         return found

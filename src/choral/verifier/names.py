@@ -1,7 +1,8 @@
 """Names for people to read: which print as what they are, and which two look alike.
 
 Nothing is promised beyond the tables below and the Unicode tables of Python: what shows nothing is refused, so are two
-names of one file that differ by characters listed as alike; every name outside ASCII is shown with its code points.
+names of one file that differ by characters listed as alike; every name outside ASCII is shown with its code points, and
+names that differ only by letters and digits that are alike in ASCII are remarked on.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ ALIKE_BY_LETTER = {  # Cyrillic, Greek, Armenian, Cherokee and further Latin tha
     "W": "ԜᏔ", "X": "ХΧ", "Y": "УҮΥ", "Z": "ΖᏃ", "3": "ЗӠ", "-": "‐‑‒–—―−⁃˗", "'": "‘’ʹʻʼʽ′ˈꞌ",
     "/": "⁄∕", ":": "∶ː꞉", ".": "․", "·": "‧∙⋅", "!": "ǃ",
 }  # fmt: skip
+ALIKE_IN_ASCII = (("rn", "m"), ("1", "l"), ("I", "l"), ("0", "O"))  # in many typefaces; such names are remarked on
 ALIKE = {ord(other): letter for letter, others in ALIKE_BY_LETTER.items() for other in others}
 
 
@@ -88,6 +90,24 @@ def look_alikes(names):
         if other != name:
             return other, name
     return ()
+
+
+def alike_in_ascii(names):
+    """Which of these names differ only by what is alike in ASCII, a remark for each such set."""
+    seen = {}
+    for name in dict.fromkeys(names):
+        plain = looks(name)
+        for some, other in ALIKE_IN_ASCII:
+            plain = plain.replace(some, other)
+        seen.setdefault(plain, []).append(ascii(name))
+    return [f"columns {' and '.join(alike)} look alike" for alike in seen.values() if len(alike) > 1]
+
+
+def remarks_on(names):
+    """What a reader of these names should know: what those outside ASCII are made of, and which look alike."""
+    made_of = [shown_name(name) for name in dict.fromkeys(names) if not name.isascii()]
+    found = [f"names outside ASCII, with what they are made of: {', '.join(made_of)}"] if made_of else []
+    return [*found, *alike_in_ascii(names)]
 
 
 def shown_name(name):

@@ -26,6 +26,7 @@ def decode(
     from choral.files import keep_apart
     from choral.release.card import decode as decode_codes
     from choral.release.card import load_card
+    from choral.verifier.names import shown_group
 
     keep_apart({"the posteriors": output}, {"the card": card})
     found = load_card(card)
@@ -35,7 +36,7 @@ def decode(
         print_json({**facts, "precision": found.document["precision"], "output": str(output)})
         return
     typer.echo(
-        f"decoded      {counted(rows, 'row')}: p({'+'.join(found.document['reveal'])} | code), {len(found.columns)} values"
+        f"decoded      {counted(rows, 'row')}: p({shown_group(found.document['reveal'])} | code), {len(found.columns)} values"
     )
     typer.echo(f"precision    {found.document['precision']} decimals, as the card has them")
     typer.echo(f"saved        {output}")

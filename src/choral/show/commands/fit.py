@@ -118,6 +118,7 @@ def fit(
     from choral.ledger.book import beside
     from choral.release.card import card_of, check_precision
     from choral.show.progress import interval_bar
+    from choral.verifier.names import remarks_on
 
     read = {"the table": table, "a further table": also, "the earlier release": after, "the earlier key": after_key}
     _check_outputs(output, card, key, {**read, "the file of the law": law if Path(law).suffix else None}, ledger, force)
@@ -143,7 +144,8 @@ def fit(
     earlier = None if after is None else _earlier(after, after_key, question, rules, also)
     with interval_bar(quiet=as_json) as bar:
         limits = replace(limits, progress=bar)
-        release, remarks = _fitted((spark, master), table, question, rules, limits, also or (), earlier)
+        release, found = _fitted((spark, master), table, question, rules, limits, also or (), earlier)
+    remarks = [*found, *remarks_on([column.name for column in release.recipe.columns])]
     book = ledger or beside(output)
     public = None if card is None else card_of(release, precision)
     recorded = _save(release, output, key, card, public, book, force, {"table": table, "other_people": other_people})

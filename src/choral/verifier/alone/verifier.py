@@ -21,7 +21,8 @@ The first claim that fails is named, and the exit status is 1. Work is priced be
 than the budget of steps fails the claim "budget", which says nothing about its other claims.
 
 Note what is *not* claimed: a group that is not listed is not protected, so read the list; and the law is the one in the
-file, so compare it with the one you care about. Names that are not ASCII are printed with their code points.
+file, so compare it with the one you care about. Names that are not ASCII are printed with their code points; two that differ
+by letters and digits that look alike (1, l and I; 0 and O; rn and m) are remarked on.
 
 The format is described in docs/release-format.md.
 """
@@ -364,7 +365,8 @@ def read(text):
 # Names for people to read: which print as what they are, and which two look alike.
 #
 # Nothing is promised beyond the tables below and the Unicode tables of Python: what shows nothing is refused, so are two
-# names of one file that differ by characters listed as alike; every name outside ASCII is shown with its code points.
+# names of one file that differ by characters listed as alike; every name outside ASCII is shown with its code points, and
+# names that differ only by letters and digits that are alike in ASCII are remarked on.
 
 
 MARKS = ",|+"  # what separates names in a list of groups
@@ -396,6 +398,7 @@ ALIKE_BY_LETTER = {  # Cyrillic, Greek, Armenian, Cherokee and further Latin tha
     "W": "ԜᏔ", "X": "ХΧ", "Y": "УҮΥ", "Z": "ΖᏃ", "3": "ЗӠ", "-": "‐‑‒–—―−⁃˗", "'": "‘’ʹʻʼʽ′ˈꞌ",
     "/": "⁄∕", ":": "∶ː꞉", ".": "․", "·": "‧∙⋅", "!": "ǃ",
 }  # fmt: skip
+ALIKE_IN_ASCII = (("rn", "m"), ("1", "l"), ("I", "l"), ("0", "O"))  # in many typefaces; such names are remarked on
 ALIKE = {ord(other): letter for letter, others in ALIKE_BY_LETTER.items() for other in others}
 
 
@@ -447,6 +450,24 @@ def look_alikes(names):
         if other != name:
             return other, name
     return ()
+
+
+def alike_in_ascii(names):
+    """Which of these names differ only by what is alike in ASCII, a remark for each such set."""
+    seen = {}
+    for name in dict.fromkeys(names):
+        plain = looks(name)
+        for some, other in ALIKE_IN_ASCII:
+            plain = plain.replace(some, other)
+        seen.setdefault(plain, []).append(ascii(name))
+    return [f"columns {' and '.join(alike)} look alike" for alike in seen.values() if len(alike) > 1]
+
+
+def remarks_on(names):
+    """What a reader of these names should know: what those outside ASCII are made of, and which look alike."""
+    made_of = [shown_name(name) for name in dict.fromkeys(names) if not name.isascii()]
+    found = [f"names outside ASCII, with what they are made of: {', '.join(made_of)}"] if made_of else []
+    return [*found, *alike_in_ascii(names)]
 
 
 def shown_name(name):
@@ -2572,6 +2593,9 @@ def verified(document, say, until):
     law, used, target, groups, budgets, conditions, stated_information, stated_bound = claims_of(document)
     for line in describe(law, used, target, groups, budgets, conditions, stated_information, stated_bound, until):
         say(line)
+    remarks = alike_in_ascii(law.columns)
+    for remark in remarks:
+        say(f"remark       {remark}")
     beside = [key for key in ("recipe", "key", "salt") if key in document]
     if beside:
         say(f"not checked  {', '.join(beside)}: how records become states, and are drawn for, is the curator's word")
@@ -2597,6 +2621,7 @@ def verified(document, say, until):
         "codes": channel.codes,
         "states": len(prior),
         "digest": document["digest"],
+        "remarks": remarks,
     }
     if until == "privacy":
         return found
