@@ -1,12 +1,17 @@
 """What the code tells to somebody who knows another column: found, priced, and where a promise against it ends."""
 
+import json
 import math
+import re
 from fractions import Fraction
 
 import pytest
+from in_process import choral
 
 import choral as ch
 from choral.auditing.side_knowledge import fears, partial_knowledge, priced, sentence, two_columns
+from choral.errors import ChoralError
+from choral.problem.question import Question
 from choral.release.leakage import Published
 from choral.tables.source import opened
 
@@ -102,3 +107,39 @@ def test_two_columns_together_know_more_than_each():
     assert leak is not None
     assert leak.given == ("U", "V")
     assert leak.bits == pytest.approx(1)
+
+
+def table_with_a_third_column(path):
+    rows = xor_rows(twin=lambda a, b: "xy"[b])
+    path.write_text("W,a,b,twin\n" + "".join(",".join(map(str, row.values())) + "\n" for row in rows))
+    return path
+
+
+def test_a_fit_says_what_others_learn_and_against_closes_it(tmp_path):
+    table = table_with_a_third_column(tmp_path / "t.csv")
+    words = ["fit", "t.csv", "--reveal", "W", "--protect", "a,b", "--use", "a,b"]
+    said = choral(*words, "-o", "r.choral", cwd=tmp_path).stdout
+    [line] = [line for line in said.splitlines() if line.startswith("others know")]
+    assert re.search(r"knows (a guesses b|b guesses a) right 100.0 % with the code instead of 50.0 %", line)
+    assert re.search(r"--protect '(a \| b|b \| a)'", line)
+    assert "twin" in line
+    found = json.loads(choral(*words, "-o", "s.choral", "--json", cwd=tmp_path).stdout)
+    assert {fear["promise"] for fear in found["side_knowledge"]} == {"a | b", "b | a", "a | twin"}
+    closed = json.loads(choral(*words, "--against", "twin", "-o", "u.choral", "--json", cwd=tmp_path).stdout)
+    assert closed["given"] == ["a | twin", "b | twin"]
+    assert closed["information"] == 0
+    assert closed["side_knowledge"] == []
+    assert ch.fit(table, "W", ["a", "b"], use=["a", "b"], against="twin").recipe.given == ("a | twin", "b | twin")
+
+
+def test_against_names_each_group_given_each_and_no_promise_twice():
+    roles = Question("W", ["a", "b", "a | c"], against=["c", "c+d", "a"]).about(["W", "a", "b", "c", "d"])
+    assert [promise.written for promise in roles.given] == ["a | c", "b | c", "a | c+d", "b | c+d", "b | a"]
+
+
+@pytest.mark.parametrize(
+    ("against", "word"), [("x", "no column"), ("c+c", "twice"), ("a+b", "they do not know"), ("", "no column")]
+)
+def test_a_bad_against_is_named(against, word):
+    with pytest.raises(ChoralError, match=word):
+        Question("W", ["a", "b"], against=against).about(["W", "a", "b", "c"])

@@ -45,6 +45,7 @@ class Question:
     order    protect every `order` of the protected columns together
     leakage  in place of independence, a budget in bits for some of the groups
     ratio    … or a factor
+    against  what others may know, columns or several joined by +: every group is protected given each of these, too
     itself   reveal all that is used, and use all by default (self-disclosure)
 
     >>> Question("W", "a").about(["id", "W", "a", "b"])
@@ -57,6 +58,7 @@ class Question:
     order: int = 1
     leakage: Mapping[Any, Any] | None = None
     ratio: Mapping[Any, Any] | None = None
+    against: Names | None = None
     itself: bool = False
 
     def about(self, names: Sequence[str]) -> Roles:
@@ -66,6 +68,7 @@ class Question:
         hidden = [promise.hidden for promise in given]
         used = self._used(names, target, {column for group in (*(asked or ()), *hidden) for column in group})
         groups = _ordered(asked if asked is not None else [(c,) for c in used if c not in target], self.order)
+        given = (*given, *_against(names, self.against, groups, given))
         if not groups and not given:
             remedy = "Name at least one column to protect"
             raise ProblemError("Nothing is protected.", f"{remedy}{'.' if self.itself else ', or use another column.'}")
@@ -154,6 +157,27 @@ def _protected(
             raise ProblemError(f"`protect` names the group '{'+'.join(group)}' twice.", "Name each group once.")
         seen.add(frozenset(group))
     return groups, tuple(promises)
+
+
+def _against(
+    names: Sequence[str], against: Names | None, groups: Sequence[tuple[str, ...]], given: Sequence[Promise]
+) -> list[Promise]:
+    """Every group given each of what others may know; a promise that is made already is not made again."""
+    listed = against.split(",") if isinstance(against, str) else against or ()
+    made = {(frozenset(promise.hidden), frozenset(promise.known)) for promise in given if not promise.only}
+    found = []
+    for entry in listed:
+        known = _columns(names, entry, "against")
+        apart = [group for group in groups if not set(group) & set(known)]
+        if not apart:
+            raise ProblemError(
+                f"Nothing is protected from whoever knows {'+'.join(known)} that they do not know.",
+                "Name columns that are not protected, or fewer together.",
+            )
+        for group in apart:
+            if (frozenset(group), frozenset(known)) not in made:
+                found.append(Promise(group, known, (), f"{'+'.join(group)} | {'+'.join(known)}"))
+    return found
 
 
 def _ordered(groups: list[tuple[str, ...]], order: int) -> list[tuple[str, ...]]:

@@ -82,6 +82,7 @@ def fit(
     solver: str | None = None,
     progress: Progress | None = None,
     id: str | None = None,
+    against: str | Sequence[str] | None = None,
 ) -> Release:
     """The release of a table that tells most about `reveal` while each group in `protect` stays private.
 
@@ -96,6 +97,7 @@ def fit(
     unseen     what a record gets that has no state: "refuse", or "code", one more code
     also       further tables under whose frequencies the code is private too
     codes      at most this many codes; default: as many as suffice
+    against    columns that others may know, "marital, region+year": every group is protected given each of these, too
     id         the column that identifies records: the code does not look at it; the ledger knows by it who is behind a card
 
     The other arguments are those of `choral.disclose`. `choral.release.second.fit_after` makes a second release.
@@ -105,7 +107,7 @@ def fit(
     >>> release.recipe.state_of({"a": 1, "b": 0}), round(release.disclosure.information, 6)
     (2, 1.0)
     """
-    question = Question(reveal, protect, use, order, leakage, ratio)
+    question = Question(reveal, protect, use, order, leakage, ratio, against)
     rules = TableRules(rules_of(bins), missing, empty, min_count, law, unseen, id)
     return fitted(source, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver), also)
 

@@ -44,6 +44,13 @@ Protect = Annotated[
         help="Columns or groups that stay private: A,B or A+B,C; or given what others know: A,A|B. Default: each used column."
     ),
 ]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        help="What others may know: each protected group stays private also given A, given B (A,B), or given both at once "
+        "(A+B). It covers who knows these columns exactly, not in part, and no others beside them."
+    ),
+]
 Use = Annotated[str | None, typer.Option(help="Columns that the channel may look at. Default: all but the target.")]
 Order = Annotated[int, typer.Option(help="Protect every K of the protected columns together.")]
 Bins = Annotated[
@@ -143,12 +150,13 @@ def asked(
     order: int,
     leakage: Sequence[str] | None,
     ratio: Sequence[str] | None,
+    against: str | None = None,
 ) -> Question:
     """The question as written on the command line."""
     from choral.problem.question import Question
 
     budgets = read_budgets(leakage, "leakage"), read_budgets(ratio, "ratio")
-    return Question(split(reveal, "+"), groups(protect), split(use, ","), order, *budgets)
+    return Question(split(reveal, "+"), groups(protect), split(use, ","), order, *budgets, split(against, ","))
 
 
 def ruled(bins: Sequence[str] | None, *rules: Any) -> TableRules:

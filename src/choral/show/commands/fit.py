@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from choral.errors import FileInTheWayError, ProblemError
-from choral.show.commands.fit_words import about_table, card_lines, summary, summary_lines, table_lines
+from choral.show.commands.fit_words import about_table, card_lines, side_lines, summary, summary_lines, table_lines
 from choral.show.options import (
     EXAMPLE,
+    Against,
     AsJson,
     Bins,
     Empty,
@@ -40,6 +41,7 @@ from choral.show.options import (
 )
 
 if TYPE_CHECKING:
+    from choral.auditing.side_knowledge import Fear
     from choral.design.limits import Limits
     from choral.ledger.book import Ledger as OpenLedger
     from choral.problem.question import Question
@@ -47,12 +49,15 @@ if TYPE_CHECKING:
     from choral.release.file import Release
     from choral.tables.rules import TableRules
 
+PATIENCE = 5.0
+"""Seconds to find out what a promise against side knowledge costs; the price is a remark, not the result."""
 EXAMPLES = examples(
     "choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o r.choral --card card.json",
     "choral fit clinic.duckdb::visits --reveal outcome --rel-tol 1e-3 --time-limit 60 -o r.choral",
     "choral fit table.csv --reveal outcome --protect age,sex --leakage age=0.01 -o r.choral",
     "choral fit table.csv --reveal outcome --protect age,sex --ratio age=21/20 -o r.choral",
     "choral fit table.csv --reveal outcome --protect 'sex,sex|region' -o r.choral",
+    "choral fit table.csv --reveal outcome --protect sex,age --against region,job+school -o r.choral",
     "choral fit table.csv --reveal income --protect age,sex --after r.choral -o second.choral",
 )
 
@@ -64,6 +69,7 @@ def fit(
     ],
     reveal: Reveal = None,
     protect: Protect = None,
+    against: Against = None,
     use: Use = None,
     order: Order = 1,
     bins: Bins = None,
@@ -128,7 +134,7 @@ def fit(
         check_precision(precision)
     if after_key is not None and after is None:
         raise ProblemError("--after-key without --after.", "Name the earlier release too: --after FILE.")
-    question = asked(reveal, protect, use, order, leakage, ratio)
+    question = asked(reveal, protect, use, order, leakage, ratio, against)
     limits = Limits(tol, rel_tol, time_limit, codes, solver=solver)
     spark = on_spark(engine, master)
     start = time.monotonic()
@@ -149,16 +155,20 @@ def fit(
     book = ledger or beside(output)
     public = None if card is None else card_of(release, precision)
     recorded = _save(release, output, key, card, public, book, force, {"table": table, "other_people": other_people})
+    fears = [] if spark else _side_knowledge(table, release, limits)
     seconds = time.monotonic() - start
     dropped = _left_out(table, release)
     if as_json:
         files: dict[str, Any] = {"release": str(output), "card": card and str(card), "key": key and str(key)}
         about = {**about_table(release), "left_out": dropped, "remarks": remarks}
+        about["side_knowledge"] = [fear.to_json() for fear in fears]
         if recorded is not None:
             files |= {"ledger": str(book), "new_ledger": recorded.new, "remarks": [*remarks, *recorded.remarks]}
         print_json({**summary(release.disclosure), **about, "seconds": round(seconds, 3), **files})
         return
     for line in [*summary_lines(release.disclosure, release.recipe), *table_lines(release, rules.bins, dropped)]:
+        typer.echo(line)
+    for line in side_lines(fears, release.information):
         typer.echo(line)
     for remark in remarks:
         typer.echo(f"remark       {remark}")
@@ -171,6 +181,17 @@ def fit(
         typer.echo(line)
     for remark in () if recorded is None else recorded.remarks:
         typer.echo(f"ledger       {remark}")
+
+
+def _side_knowledge(table: str, release: Release, limits: Limits) -> list[Fear]:
+    """What the code tells to whoever knows another column, the worst first, with what a promise against that costs."""
+    from choral.auditing.side_knowledge import fears, priced
+    from choral.tables.source import opened
+
+    with opened(table, release.recipe.as_read) as source:
+        found = fears(release, source)
+        patience = PATIENCE if limits.time_limit is None else min(PATIENCE, limits.time_limit)
+        return [priced(release, source, found[0], patience), *found[1:]] if found else []
 
 
 def _check_outputs(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from choral.show.options import counted
 
 if TYPE_CHECKING:
+    from choral.auditing.side_knowledge import Fear
     from choral.design.result import Disclosure
     from choral.release.card import Card
     from choral.release.file import Release
@@ -121,6 +122,18 @@ def table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> list
             f"{both - first:.9f}"
         )
     return lines
+
+
+def side_lines(fears: Sequence[Fear], told: float) -> list[str]:
+    """One line about the worst that somebody who knows another column learns, and which columns else are to be feared."""
+    from choral.auditing.side_knowledge import sentence
+
+    if not fears:
+        return []
+    others = list(dict.fromkeys(fear.leak.given[0] for fear in fears[1:] if fear.leak.given != fears[0].leak.given))
+    named = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
+    more = f"; {named} tell in the same way (choral audit)" if others else ""
+    return [f"others know  {sentence(fears[0], told)}{more}"]
 
 
 def _remarks(release: Release) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 
 from choral.show.options import (
     EXAMPLE,
+    Against,
     AsJson,
     Bins,
     Empty,
@@ -49,6 +50,7 @@ def bounds(
     table: Table,
     reveal: Reveal = None,
     protect: Protect = None,
+    against: Against = None,
     use: Use = None,
     order: Order = 1,
     bins: Bins = None,
@@ -64,7 +66,10 @@ def bounds(
     from choral.problem.bounds import bounds_of
     from choral.tables.binned import protections
 
-    question, rules = asked(reveal, protect, use, order, leakage, ratio), ruled(bins, missing, empty, min_count, law)
+    question, rules = (
+        asked(reveal, protect, use, order, leakage, ratio, against),
+        ruled(bins, missing, empty, min_count, law),
+    )
     problem, binned = _problem(table, question, rules)
     found, target = bounds_of(problem), problem.target.name
     if as_json:
@@ -84,6 +89,7 @@ def plan(
     table: Table,
     reveal: Reveal = None,
     protect: Protect = None,
+    against: Against = None,
     use: Use = None,
     order: Order = 1,
     bins: Bins = None,
@@ -98,7 +104,10 @@ def plan(
     """Say how a problem would be solved, and why, without solving it."""
     from choral.design.outlook import outlook_of
 
-    question, rules = asked(reveal, protect, use, order, leakage, ratio), ruled(bins, missing, empty, min_count, law)
+    question, rules = (
+        asked(reveal, protect, use, order, leakage, ratio, against),
+        ruled(bins, missing, empty, min_count, law),
+    )
     found = outlook_of(_problem(table, question, rules)[0])
     if not as_json:
         typer.echo(str(found))
