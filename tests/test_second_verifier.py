@@ -199,6 +199,26 @@ def test_a_moved_unit_is_a_leak_that_is_named(tmp_path, honest):
     assert found["reason"] == "the code tells something about X1"
 
 
+def test_a_law_of_samples_tells_about_w_from_its_state_and_nothing_else_is_accepted(tmp_path, honest):
+    """Whatever the channel does: here it tells nothing."""
+    documents = []
+    for name, key, value in [
+        *(("exchangeable", "reveal", [column]) for column in ("type", "any 1")),
+        *(("sensors", "reveal", [column]) for column in ("score", "X1")),
+        *(("sensors", "reveal", value) for value in (["W", "X1"], "W", None)),
+        ("sensors", "protect", [["W"]]),
+        ("exchangeable", "use", ["W"]),
+        ("sensors", "use", ["X1"]),
+    ]:
+        document = copy.deepcopy(honest[name])
+        states = document["channel"]["states"]
+        document["channel"] = {"codes": 1, "states": states, "rows": [["1", [0, "1"]]] * len(states)}
+        document["claims"]["information"] = "0.000000000000000"
+        documents += [document, {**document, key: value}]
+    found = both(texts_of(documents), tmp_path)
+    assert [other["private"] for other in found] == [True, False] * (len(documents) // 2)
+
+
 def test_both_say_the_same_of_names_and_values(tmp_path):
     telling, some = attacks.telling, [*attacks.DECEIVERS.values(), *attacks.WELCOME, *attacks.ALIKE]
     documents = [telling(name) for name in some] + [telling(name, protect="sex") for name in some]

@@ -536,9 +536,11 @@ const choralVerifier = (() => {
 
   /* What laws of samples have in common: a prior of W, and one column for the target and one for the state. */
   function sampledLaw(law, document, state, meter) {
+    need(!law.has("cells"), "law", "it lists cells, as only a table does");
     const prior = probabilities(law.get("prior"), meter);
-    need(keyOf(document.get("reveal") ?? []) === "W" && document.get("reveal").length === 1, "target", "such a law reveals W");
-    need(Array.isArray(document.get("use")) && document.get("use").length === 1 && document.get("use")[0] === state, "use", `the channel of such a law looks at the ${state}`);
+    const only = (key, name) => Array.isArray(document.get(key)) && document.get(key).length === 1 && document.get(key)[0] === name;
+    need(only("reveal", "W"), "target", "such a law reveals W");
+    need(only("use", state), "use", `the channel of such a law looks at the ${state}`);
     const listed = document.get("channel") instanceof Map ? document.get("channel").get("states") : null;
     need(Array.isArray(listed), "channel", "it lists no states");
     return { prior, most: listed.length };
@@ -833,7 +835,10 @@ const choralVerifier = (() => {
     }));
   }
 
+  const LONGEST_BUDGET = 2000;
+
   function amount(text, kind) {
+    need(typeof text === "string" && text.length <= LONGEST_BUDGET, "budgets", () => `${quoted(text)} is no amount`);
     const [above, below] = fraction(text, "budgets");
     need(kind === "leakage" ? above > 0n : above > below, "budgets", () => `${kind} ${quoted(text)} is no budget`);
     return [above, below];
@@ -1020,22 +1025,23 @@ const choralVerifier = (() => {
     return [BigInt(text.replace(".", "")), 10n ** BigInt(places)];
   }
 
-  const SLACK = 2n * ONE; // over 10^15: decimals are rounded to 15 places, of a number known within 10^-15
+  const CERTAIN = ONE / 10n ** 30n; // how far a stated number may be on the wrong side: what computing in intervals may cost
+  const ROUNDED = (2n * ONE) / 10n ** 15n; // and on the right one: two units of the fifteenth place
 
   /* stated <= bits < stated + 2e-15 */
-  function statedBelow(text, { high }, claim) {
+  function statedBelow(text, { low, high }, claim) {
     const [above, below] = claimed(text, claim);
-    const stated = above * ONE;
-    need(stated <= high * below, claim, () => `${text} is stated, but only ${decimal(high, ONE)} bits are told`);
-    need((high * below - stated) * 10n ** 15n < SLACK * below, claim, () => `${text} is stated, but ${decimal(high, ONE)} bits are told`);
+    const stated = (above * ONE) / below;
+    need(stated <= low + CERTAIN, claim, () => `${text} is stated, but only ${decimal(high, ONE)} bits are told`);
+    need(high - stated < ROUNDED, claim, () => `${text} is stated, but ${decimal(high, ONE)} bits are told`);
   }
 
-  /* stated - 2e-15 < bits <= stated */
-  function statedAbove(text, { low }, claim) {
+  /* bits <= stated < bits + 2e-15 */
+  function statedAbove(text, { low, high }, claim) {
     const [above, below] = claimed(text, claim);
-    const stated = above * ONE;
-    const sound = low * below <= stated && (stated - low * below) * 10n ** 15n < SLACK * below;
-    need(sound, claim, () => `${text} is stated, but ${decimal(low > 0n ? low : 0n, ONE)} bits are told`);
+    const stated = (above * ONE) / below;
+    const sound = high <= stated + CERTAIN && stated - low < ROUNDED;
+    need(sound, claim, () => `${text} is stated, but ${decimal(high, ONE)} bits are told`);
   }
 
   /* A fraction for people: digits rounded down, without zeros at the end. */

@@ -1077,7 +1077,7 @@ class Compact:
         self.size = 3 * sum(len(row) for rows in self.joint.values() for row in rows.values())
         self.total = sum(w for row in self.joint["W"].values() for w in row.values())
         for group in groups:
-            good = len(group) == 1 and group[0] in self.joint
+            good = len(group) == 1 and group[0] in self.joint and group[0] != "W"
             need(good, "protected groups", f"{brief(group)} is not of this law")
             for state, row in self.joint[group[0]].items():
                 need(sum(row.values()) == sum(self.joint["W"][state].values()), "law", "its parts do not fit together")
@@ -1354,6 +1354,9 @@ def claims_of(document):
     law = LAWS[kind](given, listed, len(states) if is_list(states) else 0)
     used = columns_of(document, "use", law.columns, "use")
     target = columns_of(document, "reveal", law.columns, "target")
+    if isinstance(law, Compact):
+        need(used == [law.looks_at], "use", f"a channel on this law looks at the {law.looks_at}")
+        need(target == ["W"], "target", f"a channel on this law tells about W, not about {shown_group(target)}")
     groups = [columns_of(group, None, law.columns, "protected groups") for group in listed]
     seen = set()
     for group in groups:
