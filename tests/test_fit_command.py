@@ -123,9 +123,14 @@ def test_one_bad_cell_is_named_with_its_row(folder, word, row):
 # ---- words ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_column_that_identifies_records_is_left_out_by_naming_the_others(folder):
+def test_a_column_that_identifies_records_is_left_out_and_that_is_said(folder):
+    asked = ("--reveal", "W", "--protect", "sex", "-o", folder / "r.choral")
+    said = run("fit", folder / "table.csv", *asked).output
+    assert "remark       person is left out: another value in" in said
+    assert "looks at     sex, " in said
+    assert "person" not in next(line for line in said.splitlines() if line.startswith("looks at"))
     with pytest.raises(ProblemError) as caught:
-        run("fit", folder / "table.csv", "--reveal", "W", "--protect", "sex", "-o", folder / "r.choral")
+        run("fit", folder / "table.csv", *asked, "--use", "person,age,sex,region", "--force")
     assert "'person' has as many values as there are rows" in caught.value.what
     assert "leave it out: --use age,sex,region." in caught.value.remedy
 

@@ -70,7 +70,7 @@ def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
     recipe = release.recipe
     table = source if isinstance(source, Source) else open_table(source, recipe.as_read)
     recipe.check(table, others=True)
-    names = [column.name for column in recipe.columns if column.name in table.columns]
+    names = [column.name for column in recipe.columns if column.name in recipe.types(table.columns)]
     extra, left_out = few_valued(table, names) if further else ([], [])
     items = items_of(table, recipe, [*names, *extra])
     rows = grouped(table, recipe, [*names, *extra], items)
@@ -286,9 +286,9 @@ def few_valued(table: Source, names: Sequence[str]) -> tuple[list[str], list[str
 
 def items_of(table: Source, recipe: Recipe, names: Sequence[str]) -> list[str]:
     """SQL for some columns: the position in its alphabet for one of the release, the text for another."""
-    own = {column.name for column in recipe.columns}
+    own, types = {column.name for column in recipe.columns}, recipe.types(table.columns)
     return [
-        recipe.column(name).code_sql(table.columns[name]) if name in own else f"CAST({identifier(name)} AS VARCHAR)"
+        recipe.column(name).code_sql(types[name]) if name in own else f"CAST({identifier(name)} AS VARCHAR)"
         for name in names
     ]
 

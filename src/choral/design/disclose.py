@@ -24,7 +24,7 @@ from choral.problem.question import Group, Question
 from choral.problem.solution import Solution, Status, floats_of
 from choral.proofs.group import GroupBound
 from choral.reductions.chain import reduced_problem
-from choral.solvers.fewer_codes import with_at_most
+from choral.solvers.fewer_codes import fewest, with_at_most
 from choral.version import __version__
 
 CLEARLY = 1e-9
@@ -47,6 +47,8 @@ def disclose(
     codes: int | None = None,
     progress: Progress | None = None,
     solver: str | None = None,
+    spare: float | None = None,
+    rarest: float = 0.0,
 ) -> Disclosure:
     """The channel that tells most about `reveal` while each group in `protect` stays independent of the code.
 
@@ -66,6 +68,8 @@ def disclose(
     codes       at most this many codes; `how` says what that costs
     progress    called as progress(information, upper_bound, message) while the interval closes
     solver      overrule the planner: "enumeration", "transport", "rank", "sandwich", "coarse" or "orbits"
+    spare       the share of the information that may be given up for fewer codes: 0.01 gives the fewest that lose a percent
+    rarest      with `spare`: no code is less probable than this
 
     Ctrl-C ends the search early like a time limit (a second one ends the program). Whatever ends it, the channel
     is private, exactly, and the bound holds.
@@ -85,7 +89,8 @@ def disclose(
     p(y)          1/3  1/3  1/3
     """
     problem = problem_of(law, Question(reveal, protect, use, order, leakage, ratio), also)
-    return solved(law, problem, Limits(tol, rel_tol, time_limit, codes, progress, solver))
+    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver, spare=spare, rarest=rarest)
+    return solved(law, problem, limits)
 
 
 def self_disclose(
@@ -123,7 +128,7 @@ def solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
         form = form_of(small)
         chosen = choose(small, form, limits.solver)
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
-        solution = _fewer(small, chosen.run(small, form, clock), _most_codes(small, form, limits))
+        solution = _fewer(small, chosen.run(small, form, clock), _most_codes(small, form, limits), limits)
         for inverse in inverses:
             solution = inverse.invert(solution)
         if small.size < problem.size:
@@ -135,12 +140,20 @@ def _most_codes(problem: Problem, form: Form, limits: Limits) -> int | None:
     return form.nullity + 1 if limits.codes is None and limits.enough and problem.plain else limits.codes
 
 
-def _fewer(problem: Problem, solution: Solution, most: int | None) -> Solution:
+def _fewer(problem: Problem, solution: Solution, most: int | None, limits: Limits) -> Solution:
     """The solution with at most as many codes as were asked for, and what that costs."""
-    if most is None or solution.channel.codes <= most:
+    codes = solution.channel.codes
+    if limits.spare is None and (most is None or codes <= most):
         return solution
     before = float(stated_information(problem, solution.channel))
-    channel = repair(problem, with_at_most(problem, floats_of(solution.channel), most))
+    rough, most = floats_of(solution.channel), min(most or codes, codes)
+    if limits.spare is None:
+        rough = with_at_most(problem, rough, most)
+    else:
+        rough = fewest(problem, rough, most, limits.spare, limits.rarest)
+    if len(rough) == codes:
+        return solution
+    channel = repair(problem, rough)
     channel = within_budgets(problem, channel)
     after = float(stated_information(problem, channel))
     cost = f"at a cost of {before - after:.3g} bits" if after < before else "at no cost"

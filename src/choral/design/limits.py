@@ -31,10 +31,14 @@ class Limits:
     progress: Progress | None = None
     solver: str | None = None
     enough: bool = False
+    spare: float | None = None
+    """The share of the information that may be given up for fewer codes, the fewest that do."""
+    rarest: float = 0.0
+    """With `spare`: no code is less probable."""
 
     def __post_init__(self) -> None:
         """Raise unless the numbers make sense."""
-        for name in ("tol", "rel_tol", "time_limit"):
+        for name in ("tol", "rel_tol", "time_limit", "spare"):
             value = getattr(self, name)
             if value is None and name != "tol":
                 continue
@@ -44,6 +48,11 @@ class Limits:
             isinstance(self.codes, bool) or not isinstance(self.codes, int) or self.codes < 1
         ):
             raise ProblemError(f"codes={self.codes!r}.", "Give a whole number of at least 1.")
+
+    def say(self, message: str) -> None:
+        """Tell whoever listens what is done before there is an interval."""
+        if self.progress is not None:
+            self.progress(0.0, 1.0, message)
 
     @contextmanager
     def running(self) -> Iterator[Clock]:

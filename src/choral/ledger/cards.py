@@ -81,14 +81,13 @@ def behind(release: Release, table: Any, key: bytes) -> Behind:
     with opened(table, recipe.as_read, lambda name: name == recipe.id) as source:
         if source.digest() != recipe.table_digest:
             raise LawError(f"{source.name} is not the table that the release was fitted to.", "Fit it again.")
-        needed = [column.name for column in recipe.columns]
-        where = complete(source, needed, recipe.missing)
+        where = complete(source, recipe.own, recipe.missing)
         found.whole = source.rows() == recipe.table_rows
         if recipe.id is None:
             found.rows = _sum_of_rows(source, list(source.columns), where, key)
             return found
         found.id_column, found.id_kind = recipe.id, identity.kind_of_column(source, recipe.id)
-        found.who, found.contents = _people(source, recipe.id, needed, where, key)
+        found.who, found.contents = _people(source, recipe.id, list(recipe.read), where, key)
     return found
 
 

@@ -26,6 +26,7 @@ from choral.ledger.identity import subkey
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
 from choral.tables.binned import bins_of, protections
+from choral.tables.points import Points
 from choral.tables.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Release:
     key: bytes | None
     salt: bytes
     check_apart: str | None = None
+    remarks: tuple[str, ...] = ()
+    """What was noticed about the table when it was fitted, here and now; no file holds it."""
     path: Path | None = field(default=None, init=False)
     earlier: Release | None = field(default=None, init=False)
 
@@ -85,6 +88,11 @@ class Release:
     def codes(self) -> int:
         """The number of codes, without the one for values not seen."""
         return self.disclosure.codes
+
+    @property
+    def points(self) -> Points | None:
+        """How the score is computed, where the release has one: the curator's, like the release."""
+        return self.recipe.points
 
     @property
     def ledger(self) -> Path:
@@ -125,7 +133,7 @@ class Release:
         groups = protections(found.problem, bins_of(recipe))
         rows = [
             ("tells about", " and ".join(recipe.reveal)),
-            ("looks at", ", ".join(recipe.use)),
+            ("looks at", ", ".join(recipe.looks_at)),
             ("private", ", ".join(groups[:MOST_LISTED]) + (", …" if len(groups) > MOST_LISTED else "")),
             ("law", str(recipe.law["about"])),
             ("information", f"{found.information:.9f} bits, of at most {found.upper_bound:.9f}{found.as_claimed}"),

@@ -20,16 +20,21 @@ from choral.problem.pose import pose_roles, with_budgets
 from choral.problem.promises import read_promise
 from choral.problem.question import Group, Question, Roles
 from choral.release.file import KEY_BYTES, Release
+from choral.release.score import Scored, scored
+from choral.scores.learn import Say
 from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
 from choral.tables.counting import Counts, alphabets, complete, count, too_large
+from choral.tables.points import Points
 from choral.tables.recipe import Reading, Recipe
 from choral.tables.rules import MIN_COUNT, TableRules
 from choral.tables.source import Source, opened
-from choral.tables.states import merge_rare, with_states
+from choral.tables.states import merge_bins, merge_rare, with_states
 
 MOST_STATES = 100_000
 """Of a channel; with more, its file would not be read in a sitting."""
+MOST_CODES, SPARE, SEARCHED = 16, 0.01, 1e-3
+"""Of a table with a score, unless told: the fewest codes that lose at most this share, searched to that (DESIGN §18)."""
 SALT_BYTES = 32
 """As many as a SHA-256 has: the salt hides the certificate in the card."""
 
@@ -40,6 +45,7 @@ class Posed:
 
     law: Joint
     recipe: Recipe
+    scored: Scored | None = None
 
     @property
     def use(self) -> tuple[str, ...]:
@@ -83,6 +89,9 @@ def fit(
     progress: Progress | None = None,
     id: str | None = None,
     against: str | Sequence[str] | None = None,
+    points: Points | None = None,
+    score: str | None = None,
+    drop: Sequence[str] = (),
 ) -> Release:
     """The release of a table that tells most about `reveal` while each group in `protect` stays private.
 
@@ -96,9 +105,16 @@ def fit(
     law        "frequencies" of the table, or an estimate or declared law (`choral.laws.choice`)
     unseen     what a record gets that has no state: "refuse", or "code", one more code
     also       further tables under whose frequencies the code is private too
-    codes      at most this many codes; default: as many as suffice
+    codes      at most this many codes; default: as many as suffice; with a score the fewest that lose at most a percent, and
+               at most 16
     against    columns that others may know, "marital, region+year": every group is protected given each of these, too
     id         the column that identifies records: the code does not look at it; the ledger knows by it who is behind a card
+    points     a score of one's own, as `release.points` is one (`choral.tables.points`)
+    score      … or a column of numbers that is one, such as the output of a model; it is cut into bins
+    drop       columns that no score is learned from
+
+    Where `protect` is given and `use` is not, a score for the target is learned from all columns that can be used (it needs
+    scikit-learn), unless their combinations are few and common: then these are counted as they stand.
 
     The other arguments are those of `choral.disclose`. `choral.release.second.fit_after` makes a second release.
 
@@ -108,45 +124,71 @@ def fit(
     (2, 1.0)
     """
     question = Question(reveal, protect, use, order, leakage, ratio, against)
-    rules = TableRules(rules_of(bins), missing, empty, min_count, law, unseen, id)
+    dropped = (drop,) if isinstance(drop, str) else tuple(drop)
+    rules = TableRules(rules_of(bins), missing, empty, min_count, law, unseen, id, points, score, dropped)
     return fitted(source, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver), also)
 
 
 def fitted(source: Any, question: Question, rules: TableRules, limits: Limits | None = None, also: Any = ()) -> Release:
     """The release of a table that answers a question, under rules for the table and within limits."""
+    limits = limits or Limits()
     with opened(source, rules.as_read) as table:
-        posed = pose_table(table, question, rules)
-    return release_of(posed, question, limits or Limits(), also)
+        posed = pose_table(table, question, rules, say=limits.say)
+    return release_of(posed, question, limits, also)
 
 
 def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ()) -> Release:
     """The release that solves what a table poses, with the budgets of the question and private on further tables too."""
-    found = solved(posed.law, posed.within(question, also), replace(limits, enough=True))
-    return Release(found, posed.recipe, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(SALT_BYTES))
+    problem, recipe = posed.within(question, also), posed.recipe
+    if recipe.points is not None and limits.codes is None and problem.plain:
+        few = replace(limits, codes=MOST_CODES, spare=SPARE, rarest=recipe.min_count / recipe.table_rows)
+        limits = replace(few, rel_tol=SEARCHED) if limits.rel_tol is None else few
+    found = solved(posed.law, problem, replace(limits, enough=True))
+    remarks = () if posed.scored is None else posed.scored.remarks
+    return Release(found, recipe, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(SALT_BYTES), remarks=remarks)
 
 
 def pose_table(
-    table: Source, question: Question, rules: TableRules | None = None, earlier: Release | None = None
+    table: Source,
+    question: Question,
+    rules: TableRules | None = None,
+    earlier: Release | None = None,
+    say: Say = lambda message: None,
 ) -> Posed:
-    """The law of a table with its states. Given an `earlier` release, its columns, groups and states are refined."""
+    """The law of a table with its states. Given an `earlier` release, its columns, groups and states are refined.
+
+    `say` is told what is done while a score is learned.
+    """
     rules = rules or TableRules()
-    digest = table.digest()
-    roles = rules.roles(table, question)
+    raw, digest = table, table.digest()
     known: dict[str, Column] = {}
-    if earlier is not None:
-        roles = united(table, roles, earlier.recipe)
+    found = None
+    if earlier is None:
+        found = scored(table, question, rules, say)
+        table, roles, points = found.table, found.roles, found.points
+    else:
+        table, points = earlier.recipe.scored(table), earlier.recipe.points
+        if points is not None and question.use is None:
+            question = replace(question, use=earlier.recipe.use)
+        roles = united(table, rules.roles(table, question), earlier.recipe)
         known = {column.name: column for column in earlier.recipe.columns}
-    check_bins(rules.bins, roles.needed, known)
+    looked_at = () if points is None else tuple(column.name for column in points.columns)
+    check_bins(rules.bins, (*roles.needed, *looked_at), known)
+    if points is not None:
+        known = {**known, points.name: points.column}
     where = complete(table, roles.needed, rules.missing)
     columns = alphabets(table, roles, rules.bins, known, where)
     counts = count(table, columns, where)
-    if table.digest() != digest:
+    if raw.digest() != digest:
         raise LawError(f"{table.name} changed while it was read.", "Fit again when it is at rest.")
     joint, origin = law_for(rules.law, counts, [c.name for c in columns], [c.values for c in columns])
     columns = _with_alphabets(columns, joint)
     used = _used_counts(counts, columns, joint, roles.use)
     parts = None if earlier is None else {cell: state_before(cell, roles.use, earlier.recipe) for cell in used}
-    kept, merged = merge_rare(used, rules.min_count, parts)
+    if points is not None and parts is None:
+        kept, merged = merge_bins(used, roles.use.index(points.name), points.bins, rules.min_count)
+    else:
+        kept, merged = merge_rare(used, rules.min_count, parts)
     if len(kept) > MOST_STATES:
         raise too_large([column for column in columns if column.name in roles.use], len(kept))
     recipe = Recipe(
@@ -168,8 +210,9 @@ def pose_table(
         empty=table.empty,
         reading=Reading(table.header, table.marks) if earlier is None else earlier.recipe.reading,
         id=rules.id,
+        points=points,
     )
-    return Posed(with_states(joint, recipe), recipe)
+    return Posed(with_states(joint, recipe), recipe, found)
 
 
 def state_before(cell: Cell, use: Sequence[str], earlier: Recipe) -> int:
@@ -230,11 +273,11 @@ def _other_law(source: Any, recipe: Recipe) -> Joint:
     """The frequencies of another table, in the alphabets of the recipe."""
     names = [column.name for column in recipe.columns]
     with opened(source, recipe.as_read) as table:
-        for name in names:
+        for name in recipe.read:
             if name not in table.columns:
                 raise ColumnError(f"{table.name} has no column '{name}'.", "It needs the columns of the first table.")
         recipe.check(table, others=True)
-        counts = count(table, recipe.columns, complete(table, names, recipe.missing))
+        counts = count(recipe.scored(table), recipe.columns, complete(table, recipe.own, recipe.missing))
     joint = Joint.from_counts(counts, names, [column.values for column in recipe.columns])
     new = sum(cell not in recipe.state_of_combination for cell in joint.weights(recipe.use))
     if new:

@@ -45,6 +45,46 @@ def with_at_most(problem: Problem, channel: Floats, most: int) -> Floats:
     return _channel(best)
 
 
+def fewest(problem: Problem, channel: Floats, most: int, spare: float, rarest: float = 0.0) -> Floats:
+    """A nearly private channel with the fewest codes, at most `most`, that lose at most this share of the information.
+
+    A code with a smaller probability than `rarest` is joined with the one that this loses least with.
+    """
+    prior = problem.prior / problem.prior.sum()
+    posterior = problem.posterior()
+    before = _conditional_entropy(channel * prior, posterior)
+    nothing = float(_entropy((posterior @ prior)[None])[0])
+    allowed = before + spare * max(nothing - before, 0.0)
+
+    def tried(codes: int) -> tuple[bool, Floats]:
+        found = common_codes(with_at_most(problem, channel, codes) * prior, posterior, rarest)
+        return _conditional_entropy(found, posterior) <= allowed, _channel(found)
+
+    most = min(most, len(channel))
+    low, high, best = 1, most, tried(most)[1]
+    while low < high:
+        middle = (low + high) // 2
+        enough, found = tried(middle)
+        if enough:
+            high, best = middle, found
+        else:
+            low = middle + 1
+    return best
+
+
+def common_codes(joint: Floats, posterior: Floats, rarest: float) -> Floats:
+    """p(s, y) with codes that are rarer than this joined, each with the one that this loses least with."""
+    codes = joint[joint.sum(axis=1) > 0]
+    while len(codes) > 1 and codes.sum(axis=1).min() < rarest:
+        i = int(codes.sum(axis=1).argmin())
+        law = codes @ posterior.T
+        loss = _entropy(law + law[i]) - _entropy(law)
+        loss[i] = math.inf
+        codes[int(loss.argmin())] += codes[i]
+        codes = np.delete(codes, i, axis=0)
+    return np.asarray(codes, dtype=np.float64)
+
+
 def _channel(joint: Floats) -> Floats:
     return np.asarray(joint / joint.sum(axis=0), dtype=np.float64)
 

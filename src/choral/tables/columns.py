@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,7 +13,7 @@ import numpy as np
 
 from choral.describe.reading import missing_as_none
 from choral.describe.written import decode, encode
-from choral.errors import ColumnError, LawError
+from choral.errors import ColumnError, LawError, did_you_mean
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value
 from choral.tables.sql import identifier, text_literal
 
@@ -57,6 +57,27 @@ class Column:
                 "Convert it.",
             )
         return self._position.get(value, -1)
+
+    def check(
+        self, columns: Mapping[str, str], place: str = "the table", where: Callable[[Column], str] = lambda column: ""
+    ) -> None:
+        """Raise unless a table with columns of these types has this one, and of the kind that it had at fit time.
+
+        `where` says in words which value is not.
+        """
+        if self.name not in columns:
+            raise ColumnError(
+                f"{place} has no column '{self.name}', which the release looks at.", did_you_mean(self.name, columns)
+            )
+        kind = kind_of_type(columns[self.name])
+        binned = self.edges is not None and kind in NUMERIC
+        if kind != self.kind and not binned:
+            said = where(self)
+            raise ColumnError(
+                f"'{self.name}' in {place} holds {KINDS.get(kind or '', columns[self.name])} ({columns[self.name]}), and "
+                f"the release was fitted on {KINDS[self.kind]} ({self.type}){': ' + said if said else ''}.",
+                "Convert the column to what it was.",
+            )
 
     @property
     def type_read(self) -> str:

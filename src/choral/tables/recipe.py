@@ -17,12 +17,13 @@ from typing import Any, TypeAlias
 
 from choral.describe.reading import missing_as_none
 from choral.describe.records import by_name
-from choral.errors import ColumnError, ReleaseFileError, TooLargeError, did_you_mean
+from choral.errors import ReleaseFileError, TooLargeError
 from choral.problem.promises import read_promise
 from choral.tables.columns import Column, canonical_sql
-from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
+from choral.tables.kinds import kind_of_type
 from choral.tables.marks import check_marks
 from choral.tables.misfit import misfit
+from choral.tables.points import Points
 from choral.tables.source import EMPTY, AsRead, Source
 from choral.tables.sql import identifier
 
@@ -100,6 +101,8 @@ class Recipe:
     """Promises under a condition, as they were written: `sex | marital`."""
     reading: Reading | None = None
     """How files are read; None in files of before, which are separated by what is commonest in their first line."""
+    points: Points | None = None
+    """Where one of the used columns is a score: how it is computed. A table need not have it, and if it has, it is not it."""
 
     @property
     def promises(self) -> list[tuple[str, ...] | str]:
@@ -122,10 +125,41 @@ class Recipe:
     @property
     def as_read(self) -> AsRead:
         """How a table is to be read: as the one that was fitted."""
-        types = {column.name: column.type_read for column in self.columns}
+        own = [column for column in self.columns if column.name != self._score]
+        scored = () if self.points is None else self.points.columns
+        types = {column.name: column.type_read for column in (*scored, *own)}
         if self.reading is None:
             return AsRead(types, self.empty, find=False, plain=True)
         return AsRead(types, self.empty, find=False, header=self.reading.header, marks=self.reading.marks)
+
+    @property
+    def _score(self) -> str | None:
+        return None if self.points is None else self.points.name
+
+    @cached_property
+    def looks_at(self) -> tuple[str, ...]:
+        """The columns of a table that a state depends on."""
+        scored = () if self.points is None else self.points.columns
+        names = [name for name in self.use if name != self._score] + [column.name for column in scored]
+        return tuple(dict.fromkeys(names))
+
+    @cached_property
+    def own(self) -> tuple[str, ...]:
+        """The columns of the law that a table has, in order: all but the score."""
+        return tuple(column.name for column in self.columns if column.name != self._score)
+
+    @cached_property
+    def read(self) -> tuple[str, ...]:
+        """The columns of a table that are looked at, or counted when a release is fitted."""
+        return tuple(dict.fromkeys([*self.own, *self.looks_at]))
+
+    def types(self, columns: Mapping[str, str]) -> dict[str, str]:
+        """The types of the columns of a table, with the score among them."""
+        return dict(columns) if self.points is None else self.points.types(columns)
+
+    def scored(self, table: Source) -> Source:
+        """A table with its score as one more column, where the release has one."""
+        return table if self.points is None else self.points.scored(table)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -143,12 +177,16 @@ class Recipe:
 
     def state_of(self, record: Mapping[str, Any] | Sequence[Any]) -> int | None:
         """The position of one record among the states; -1 for what was not seen, None for what `missing drop` leaves out."""
-        raw = [self._present(value) for value in by_name(record, self.use)]
+        given = by_name(record, self.looks_at)
+        found = {name: self._present(value) for name, value in zip(self.looks_at, given, strict=True)}
         if self.missing == "drop":
-            others = [record[c.name] for c in self.columns if c.name in record] if isinstance(record, Mapping) else []
-            if any(missing_as_none(self._present(value)) is None for value in (*raw, *others)):
+            others = [record[name] for name in self.own if name in record] if isinstance(record, Mapping) else []
+            own = [found[name] for name in self.use if name != self._score]
+            if any(missing_as_none(self._present(value)) is None for value in (*own, *others)):
                 return None
-        return self.state_of_combination.get(tuple(c.code_of(v) for c, v in zip(self._used, raw, strict=True)), -1)
+        if self.points is not None:
+            found[self.points.name] = self.points.bin_of(found)
+        return self.state_of_combination.get(tuple(c.code_of(found[c.name]) for c in self._used), -1)
 
     def _present(self, value: Any) -> Any:
         """A raw value, None for a text that is missing: empty, or a mark of missing values."""
@@ -158,26 +196,14 @@ class Recipe:
         return None if marked or (self.empty == "missing" and not value) else value
 
     def check(self, table: Source, name: str | None = None, where: Where = misfit, others: bool = False) -> None:
-        """Raise unless a table has the used columns, and of the kind they had at fit time, with a value that is not.
+        """Raise unless a table has the columns looked at, and of the kind they had at fit time, with a value that is not.
 
         `where` says which value, in words; with `others` columns that are not used have to be of their kind too.
         """
-        columns, name = table.columns, name or table.name
-        for column in [c for c in self.columns if c.name in self.use or (others and c.name in columns)]:
-            if column.name not in columns:
-                raise ColumnError(
-                    f"{name} has no column '{column.name}', which the release looks at.",
-                    did_you_mean(column.name, columns),
-                )
-            kind = kind_of_type(columns[column.name])
-            binned = column.edges is not None and kind in NUMERIC
-            if kind != column.kind and not binned:
-                raise ColumnError(
-                    f"'{column.name}' in {name} holds {KINDS.get(kind or '', columns[column.name])} "
-                    f"({columns[column.name]}), and the release was fitted on {KINDS[column.kind]} ({column.type}): "
-                    f"{where(table, column.name, column.type_read)}.",
-                    "Convert the column to what it was.",
-                )
+        scored = () if self.points is None else self.points.columns
+        own = [c for c in self.columns if c.name in self.looks_at or (others and c.name in table.columns)]
+        for column in (*(c for c in own if c.name != self._score), *scored):
+            column.check(table.columns, name or table.name, lambda c: where(table, c.name, c.type_read))
 
     def select(
         self, source_sql: str, columns: Mapping[str, str], carry: Sequence[str] = (), state: str = "state"
@@ -187,18 +213,22 @@ class Recipe:
         `columns` are those of the source, with their types. -1 stands for a value or combination that was not seen; NULL
         for a row that `missing drop` leaves out, as at fit time: if any column that the release is about has a gap.
         """
-        found = f"coalesce({self._state_sql(columns)}, -1)"
+        found = f"coalesce({self._state_sql(self.types(columns))}, -1)"
         if self.missing == "drop":
-            listed = [column.name for column in self.columns if column.name in columns]
+            listed = [name for name in self.own if name in columns]
             gap = " OR ".join(f"{canonical_sql(n, kind_of_type(columns[n]) or '')} IS NULL" for n in listed)
             found = f"CASE WHEN {gap} THEN NULL ELSE {found} END"
         items = [*map(identifier, carry), f"CAST({found} AS INTEGER) AS {identifier(state)}"]
-        return f"SELECT {', '.join(items)} FROM {source_sql}"
+        return f"SELECT {', '.join(items)} FROM {self._scored(source_sql, columns)}"
+
+    def _scored(self, source_sql: str, columns: Mapping[str, str]) -> str:
+        return source_sql if self.points is None else self.points.on(source_sql, columns)
 
     def values_select(self, source_sql: str, columns: Mapping[str, str], names: Sequence[str]) -> str:
         """SQL that gives, row by row, the positions of the values of these columns in their alphabets; NULL if unseen."""
-        items = [f"CAST({self.column(n).code_sql(columns[n])} AS INTEGER) AS {identifier(n)}" for n in names]
-        return f"SELECT {', '.join(items)} FROM {source_sql}"
+        types = self.types(columns)
+        items = [f"CAST({self.column(n).code_sql(types[n])} AS INTEGER) AS {identifier(n)}" for n in names]
+        return f"SELECT {', '.join(items)} FROM {self._scored(source_sql, columns)}"
 
     def _state_sql(self, columns: Mapping[str, str]) -> str:
         """SQL of the state of a row, NULL if unseen, without a join: joins do not promise to keep the order of rows."""
@@ -248,6 +278,7 @@ class Recipe:
             **({} if self.empty is None else {"empty text": self.empty}),
             **({} if self.id is None else {"id": self.id}),
             **({} if self.reading is None else {"reading": self.reading.to_document()}),
+            **({} if self.points is None else {"points": self.points.to_document()}),
         }
 
     @classmethod
@@ -275,6 +306,7 @@ class Recipe:
                 empty=document.get("empty text"),
                 id=None if document.get("id") is None else str(document["id"]),
                 reading=Reading.from_document(document.get("reading")),
+                points=None if document.get("points") is None else Points.from_document(document["points"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ReleaseFileError(
@@ -283,10 +315,20 @@ class Recipe:
         known = {column.name for column in recipe.columns}
         named = {*recipe.use, *recipe.shown}
         fits = named == known and recipe.missing in MISSING and recipe.unseen in UNSEEN
-        fits = fits and recipe.empty in (*EMPTY, None)
+        fits = fits and recipe.empty in (*EMPTY, None) and recipe._score_fits()
         if not fits or not recipe._counts_fit() or not (recipe.after is None or recipe.after.is_whole()):
             raise ReleaseFileError("The recipe of the release does not fit together.", "Get the file again.")
         return recipe
+
+    def _score_fits(self) -> bool:
+        """Whether the score is a used column that the table need not have, neither revealed nor protected."""
+        if self.points is None:
+            return True
+        return (
+            self.points.name in self.use
+            and self.points.name not in self.shown
+            and (self.column(self.points.name) == self.points.column)
+        )
 
     def _counts_fit(self) -> bool:
         """Whether columns and combinations are listed once each, within the alphabets, and add up to the states."""

@@ -9,6 +9,7 @@ from choral.describe.reading import readable_names
 from choral.errors import ProblemError
 from choral.problem.question import Question, Roles
 from choral.tables.bins import Bins
+from choral.tables.points import Points
 from choral.tables.recipe import MISSING, UNSEEN
 from choral.tables.source import AsRead, Source
 
@@ -27,6 +28,9 @@ class TableRules:
     law        "frequencies" of the table, or an estimate or declared law (`choral.laws.choice`)
     unseen     what a record gets that has no state: "refuse", or "code", one more code
     id         the column that identifies records, which plays no part in any question
+    points     a score of the curator's own, in place of a learned one
+    score      … or a column of numbers that is one, to be cut into bins
+    drop       columns that no score is learned from
     """
 
     bins: Mapping[str, Bins] = field(default_factory=dict)
@@ -36,6 +40,9 @@ class TableRules:
     law: str = "frequencies"
     unseen: str = "refuse"
     id: str | None = None
+    points: Points | None = None
+    score: str | None = None
+    drop: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise unless each rule is one that there is."""
@@ -46,6 +53,8 @@ class TableRules:
             raise ProblemError(
                 f"min_count={self.min_count!r} is not a count.", "Give a whole number, 1 to merge nothing."
             )
+        if self.points is not None and self.score is not None:
+            raise ProblemError("Points and a score of one's own.", "Give one of them.")
         self.as_read  # noqa: B018 (it refuses a rule for empty texts that there is none of)
 
     @property

@@ -51,6 +51,40 @@ def merge_rare(
     return kept, merged
 
 
+def merge_bins(counts: Mapping[Cell, int], at: int, bins: int, min_count: int) -> tuple[list[Cell], list[list[Cell]]]:
+    """As `merge_rare`, where the value at place `at` is one of so many bins of a score.
+
+    A rare bin is merged with its rarer neighbour, so long as there is one, and only within the same other values: those that
+    are protected stay apart. A bin that does not occur with such values is merged too, so that records to come have a state.
+    Values that are rare in all bins together are merged with other such ones.
+
+    >>> merge_bins({(0, 0): 9, (2, 0): 2, (3, 0): 7, (0, 1): 5}, 0, 4, 5)
+    ([(0, 0)], [[(0, 1), (1, 1), (2, 1), (3, 1)], [(1, 0), (2, 0), (3, 0)]])
+    """
+    others: defaultdict[Cell, list[int]] = defaultdict(lambda: [0] * bins)
+    for cell, n in counts.items():
+        others[(*cell[:at], *cell[at + 1 :])][cell[at]] += n
+    runs: dict[Cell, list[Cell]] = {}
+    totals: dict[Cell, int] = {}
+    for rest, own in sorted(others.items()):
+        joined = [[b] for b in range(bins)]
+        sums = list(own)
+        while len(joined) > 1 and min(sums) < max(min_count, 1):
+            rarest = min(range(len(sums)), key=sums.__getitem__)
+            beside = [i for i in (rarest - 1, rarest + 1) if 0 <= i < len(sums)]
+            other = min(beside, key=sums.__getitem__)
+            low, high = sorted((rarest, other))
+            joined[low] += joined.pop(high)
+            sums[low] += sums.pop(high)
+        for run, total in zip(joined, sums, strict=True):
+            runs[len(runs),] = [(*rest[:at], b, *rest[at:]) for b in run]
+            totals[len(totals),] = total
+    single, several = merge_rare(totals, min_count)
+    groups = [runs[i] for i in single] + [[cell for i in some for cell in runs[i]] for some in several]
+    kept = sorted(cell for [cell, *more] in groups if not more)
+    return kept, sorted(sorted(group) for group in groups if len(group) > 1)
+
+
 def with_states(joint: Joint, recipe: Recipe) -> Joint:
     """The law with the column that names the state, where combinations were merged; the law itself where not."""
     if recipe.state_column is None:

@@ -242,8 +242,8 @@ class _Run:
     def _written(self, folder: Path, entry: Entry) -> Told:
         """Draw, compare with the ledger, and write what is told to the hidden folder."""
         drawn, told = folder / "drawn", folder / "told"
-        self.table.check_json(self.release.recipe.use)
-        with located([self.table], self.release.recipe.use), in_plain_words(self.table.name):
+        self.table.check_json(self.release.recipe.looks_at)
+        with located([self.table], self.release.recipe.looks_at), in_plain_words(self.table.name):
             self._drawn(entry.tagger).write.parquet(f"file:{drawn.resolve()}")
         done, dropped, unseen = self._recorded(drawn, entry)
         self.table.check_read(done)
@@ -282,7 +282,7 @@ class _Run:
 
     def _drawn(self, tagger: Tagger) -> Any:
         recipe = self.release.recipe
-        needed = [column.name for column in recipe.columns if column.name in self.table.columns]
+        needed = [name for name in recipe.read if name in self.table.columns]
         names = [self.id, *(name for name in needed if name != self.id)]
         typed = self.table.typed_sql(names, RAW)
         query = recipe.select(typed, {name: self.table.columns[name] for name in names}, [self.id], STATE)

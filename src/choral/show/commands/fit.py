@@ -38,6 +38,7 @@ from choral.show.options import (
     on_spark,
     print_json,
     ruled,
+    split,
 )
 
 if TYPE_CHECKING:
@@ -102,6 +103,14 @@ def fit(
             "--id", help="The column that identifies records: no column to use; the ledger knows cards by it."
         ),
     ] = None,
+    score: Annotated[
+        str | None, typer.Option(help="A column with the output of your own model: cut into bins, it is the score.")
+    ] = None,
+    points: Annotated[
+        Path | None,
+        typer.Option(help="Points of your own, as choral points --json writes them, in place of learned ones."),
+    ] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns that no score is learned from: A,B.")] = None,
     other_people: Annotated[
         bool,
         typer.Option("--other-people", help="Declare that nobody in this table is in a card of the ledger so far."),
@@ -123,7 +132,9 @@ def fit(
     from choral.design.limits import Limits
     from choral.ledger.book import beside
     from choral.release.card import card_of, check_precision
+    from choral.release.meaning import Meaning
     from choral.show.progress import interval_bar
+    from choral.tables.points import read_points
     from choral.verifier.names import remarks_on
 
     read = {"the table": table, "a further table": also, "the earlier release": after, "the earlier key": after_key}
@@ -146,7 +157,8 @@ def fit(
             )
         _fit_example(table, question, limits, output, force, as_json)
         return
-    rules = ruled(bins, missing, empty, min_count, law, unseen, id)
+    own = None if points is None else read_points(points)
+    rules = ruled(bins, missing, empty, min_count, law, unseen, id, own, score, tuple(split(drop, ",") or ()))
     earlier = None if after is None else _earlier(after, after_key, question, rules, also)
     with interval_bar(quiet=as_json) as bar:
         limits = replace(limits, progress=bar)
@@ -164,11 +176,14 @@ def fit(
         about["side_knowledge"] = [fear.to_json() for fear in fears]
         if recorded is not None:
             files |= {"ledger": str(book), "new_ledger": recorded.new, "remarks": [*remarks, *recorded.remarks]}
+        about |= Meaning(release).to_json()
         print_json({**summary(release.disclosure), **about, "seconds": round(seconds, 3), **files})
         return
+    meaning = Meaning(release)
+    typer.echo(f"result       {meaning.first_line()}")
     for line in [*summary_lines(release.disclosure, release.recipe), *table_lines(release, rules.bins, dropped)]:
         typer.echo(line)
-    for line in side_lines(fears, release.information):
+    for line in [*meaning.lines(), *side_lines(fears, release.information)]:
         typer.echo(line)
     for remark in remarks:
         typer.echo(f"remark       {remark}")
@@ -297,7 +312,8 @@ def _fitted(
         return fitted_after(earlier, table, question, rules, limits), []
     with opened(table, rules.as_read) as source:
         release = fitted(source, question, rules, limits, also)
-        return release, [source.remarks[c.name] for c in release.recipe.columns if c.name in source.remarks]
+        read = [source.remarks[name] for name in release.recipe.read if name in source.remarks]
+        return release, [*release.remarks, *read]
 
 
 def _earlier(

@@ -94,7 +94,8 @@ def table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> list
     lines = [
         *_remarks(release),
         f"law          {recipe.law['about']}",
-        f"looks at     {', '.join(recipe.use)}",
+        f"looks at     {', '.join(recipe.looks_at)}",
+        *_score_lines(recipe),
         f"merged       {what} less than {counted(recipe.min_count, 'time')} (--min-count)",
     ]
     for column in recipe.columns:
@@ -134,6 +135,22 @@ def side_lines(fears: Sequence[Fear], told: float) -> list[str]:
     named = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
     more = f"; {named} tell in the same way (choral audit)" if others else ""
     return [f"others know  {sentence(fears[0], told)}{more}"]
+
+
+def _score_lines(recipe: Recipe) -> list[str]:
+    """How the score was made."""
+    points = recipe.points
+    if points is None:
+        return []
+    about = points.about
+    if about.get("made") != "learned":
+        return [f"score        {about.get('made', 'points as given')}; {counted(points.bins, 'bin')}"]
+    pairs = f" and {counted(about['pairs'], 'pair')} of columns" if about["pairs"] else ""
+    some = "" if about["records"] == about["of"] else f" of {about['of']}"
+    return [
+        f"score        points for {counted(len(points.columns), 'column')}{pairs}, learned from "
+        f"{counted(about['records'], 'record')}{some}; {counted(points.bins, 'bin')} (choral points shows them)"
+    ]
 
 
 def _remarks(release: Release) -> list[str]:

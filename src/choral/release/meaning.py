@@ -1,0 +1,168 @@
+"""What a release means to people: how often its target is guessed right with the code and without, and who learns what else.
+
+Of a table with a learned score, two figures stand side by side: that of the table, which is exact and flatters, since points
+know the records that they were learned from; and that of records which points did not see (`choral.scores.learn`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from choral.describe.joint import Joint
+from choral.release.file import Release
+from choral.release.leakage import Leakage, Published
+
+SAME = Fraction(1, 200)
+"""Right guesses that differ by less are not worth naming: then it is said how much more likely a rare value becomes."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A release as people ask about it; `held_out` is its channel on records that its points did not see."""
+
+    release: Release
+
+    @cached_property
+    def _own(self) -> Published:
+        return Published.of(self.release.disclosure)
+
+    @cached_property
+    def told(self) -> Leakage:
+        """What the code tells about the target, in the table."""
+        return self._own.leakage(self.release.recipe.reveal)
+
+    @cached_property
+    def held_out(self) -> Published | None:
+        """The channel on the cross-fitted bins; None where points were not learned here, or records have no state."""
+        recipe = self.release.recipe
+        about = {} if recipe.points is None else recipe.points.about.get("held out", {})
+        if not about or recipe.after is not None or self.release.disclosure.problem.budgets:
+            return None
+        names = list(about["columns"])
+        columns = [recipe.column(name) for name in names]
+        where = [names.index(name) for name in recipe.use]
+        cells: dict[tuple[Any, ...], int] = {}
+        states = []
+        for *codes, n in about["counts"]:
+            codes[0] -= 1  # bins are numbered from 1
+            state = recipe.state_of_combination.get(tuple(codes[i] for i in where))
+            if state is not None and all(0 <= i < len(c.values) for i, c in zip(codes, columns, strict=True)):
+                cells[tuple(c.values[i] for i, c in zip(codes, columns, strict=True))] = n
+                states.append(state)
+        if not cells:
+            return None
+        law = Joint.from_counts(cells, names, [column.values for column in columns])
+        by_value = dict(zip(cells, states, strict=True))
+        ordered = tuple(by_value[law.values_of(cell)] for cell in law.cells)
+        return Published(law, ordered, self.release.disclosure.exact_channel)
+
+    @cached_property
+    def to_come(self) -> Leakage | None:
+        """What the code tells about the target of records that the points did not see."""
+        return None if self.held_out is None else self.held_out.leakage(self.release.recipe.reveal)
+
+    @cached_property
+    def known_score(self) -> list[Leakage]:
+        """What the code tells about each protected group to somebody who can compute the score's bin."""
+        recipe = self.release.recipe
+        if recipe.points is None:
+            return []
+        found = self.held_out
+        if found is None and recipe.points.name in self._own.law.names:
+            found = self._own
+        return [] if found is None else [found.leakage(group, [recipe.points.name]) for group in recipe.protect]
+
+    def first_line(self) -> str:
+        """The result in one sentence."""
+        problem, told = self.release.disclosure.problem, self.told
+        target = " and ".join(self.release.recipe.reveal)
+        if told.zero:
+            return f"nothing is told about {target}: every record's code says the same"
+        if told.guess_after - told.guess_before >= SAME:
+            said = f"{target} is guessed right {percent(told.guess_after)} instead of {percent(told.guess_before)}"
+        else:
+            said = self._lift(target)
+        if self.to_come is not None and told.guess_after - told.guess_before >= SAME:
+            said += f" ({percent(self.to_come.guess_after)} of records to come)"
+        groups = ["+".join(group) for group in self.release.recipe.protect]
+        if problem.budgets or not groups:
+            return said
+        return f"{said}; {listed(groups)} {'is' if len(groups) == 1 else 'are'} guessed as before"
+
+    def _lift(self, target: str) -> str:
+        """What the most telling code says, where right guesses do not show it."""
+        disclosure = self.release.disclosure
+        rows, chances = disclosure.p_w_given_y, disclosure.p_y
+        values = disclosure.problem.target.values
+        prior = [
+            sum((row[w] * p for row, p in zip(rows, chances, strict=True)), Fraction(0)) for w in range(len(values))
+        ]
+        _, often, w = max((row[w] / prior[w], row[w], w) for row in rows for w in range(len(values)) if prior[w])
+        some = f"{target} = {_shown(values[w])} in {percent(often)} of the records with one of the codes"
+        return f"{some}, instead of {percent(prior[w])}"
+
+    def lines(self) -> list[str]:
+        """What else a curator should know, a line each: records to come, and who can compute the score."""
+        recipe = self.release.recipe
+        lines: list[str] = []
+        if recipe.points is None:
+            return lines
+        if self.to_come is not None:
+            leaks = [self.held_out.leakage(group) for group in recipe.protect] if self.held_out else []
+            worst = max(leaks, key=lambda leak: leak.bits, default=None)
+            also = "" if worst is None else f"; of {'+'.join(worst.about)} they tell {worst.bits:.1g} bits"
+            lines.append(
+                f"to come      codes of records that the points did not see tell {self.to_come.bits:.4f} bits, and guess "
+                f"right {percent(self.to_come.guess_after)} (cross-fitted on {self.held_out_records} records){also}"
+            )
+        for leak in self.known_score:
+            lines.append(
+                f"who knows    the score's bin of a record guesses {'+'.join(leak.about)} right "
+                f"{percent(leak.guess_after)} with the code instead of {percent(leak.guess_before)} ({leak.bits:.3f} bits): "
+                "keep the points to yourself"
+            )
+        return lines
+
+    @property
+    def held_out_records(self) -> int:
+        """On how many records the honest figure rests."""
+        return 0 if self.held_out is None else self.held_out.law.total
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        found = self.release.disclosure
+        return {
+            "utility": "bits",
+            "value": found.information,
+            "value_bound": found.upper_bound,
+            "guess_before": float(self.told.guess_before),
+            "guess_after": float(self.told.guess_after),
+            "to_come": None if self.to_come is None else self.to_come.to_json(),
+            "known_score": [leak.to_json() for leak in self.known_score],
+        }
+
+
+def percent(share: Fraction) -> str:
+    """A probability for people.
+
+    >>> percent(Fraction(5, 6)), percent(Fraction(1, 2))
+    ('83.3 %', '50 %')
+    """
+    return f"{100 * float(share):.1f}".removesuffix(".0") + " %"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["sex", "race", "age"])
+    'sex, race and age'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _shown(value: Any) -> str:
+    return str(value[0]) if isinstance(value, tuple) and len(value) == 1 else str(value)

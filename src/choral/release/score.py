@@ -1,0 +1,167 @@
+"""Whether a table is scored, and with which points: given ones, somebody's own score cut into bins, or learned ones.
+
+A score is learned where `protect` says what is private and `use` does not say what may be looked at: then all columns may
+be, and counted as they stand nearly all combinations of many columns would be rare. The state is the bin of the score with
+the columns that something is promised about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from choral.errors import ColumnError, ProblemError
+from choral.problem.question import Question, Roles
+from choral.scores import learn as learning
+from choral.scores.cut import cuts_of
+from choral.scores.pieces import pieces_of
+from choral.tables.bins import Bins, edges_of
+from choral.tables.columns import Column, labels
+from choral.tables.counting import alphabets, complete
+from choral.tables.kinds import NUMERIC, kind_of_type
+from choral.tables.look import Look, look
+from choral.tables.points import Points, Term, cells_of_cuts
+from choral.tables.rules import TableRules
+from choral.tables.source import Source, reading
+from choral.tables.sql import identifier
+
+FEW_STATES = 300
+"""Combinations of all columns up to which nothing needs to be learned, if they are common: counting them loses nothing."""
+SCORE = "score"
+FINE = 300
+"""Pieces that somebody's own score is first cut into."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A table with its score, if it has one, and the parts that columns then play; the look over them, if one was taken."""
+
+    table: Source
+    roles: Roles
+    points: Points | None = None
+    look: Look | None = None
+    few: str = ""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a curator should know about the columns: which are left out, and why."""
+        left_out = (
+            [] if self.look is None else [c for c in self.look.columns if c.fate == "left out" and c.role != "id"]
+        )
+        said = [f"{column.name} is left out: {column.why}" for column in left_out]
+        return (*([self.few] if self.few else []), *said)
+
+
+def scored(table: Source, question: Question, rules: TableRules, say: learning.Say = lambda message: None) -> Scored:
+    """The table with its score, if it is to have one; `say` is told what is done while one is learned."""
+    plain = rules.roles(table, question)
+    given = rules.points is not None or rules.score is not None
+    if question.use is not None or question.protect is None or table.weight is not None:
+        if given or rules.drop:
+            used = question.use is not None
+            raise ProblemError(
+                "A score, or columns to drop, beside the columns to use."
+                if used
+                else "A score, and nothing to protect.",
+                "Leave out use (--use)." if used else "Say what is protected (--protect).",
+            )
+        return Scored(table, plain)
+    kept = _kept(plain)
+    named = [name for name in rules.bins if name in table.columns]
+    seen = look(table, plain.reveal, kept, drop=rules.drop, id=rules.id, named=named)
+    if rules.points is not None:
+        rules.points.check(table.columns, table.name)
+        return _with(table, question, rules, rules.points, kept, seen)
+    where = complete(table, (*kept, *plain.reveal), rules.missing)
+    if rules.score is not None:
+        columns = _alphabets(table, plain, kept, rules.bins, where)
+        points = own_score(table, rules.score, columns, plain.reveal, where)
+        return _with(table, question, rules, points, kept, seen)
+    seen.check()
+    rest = [name for name in seen.usable if name not in kept]
+    as_they_are = rules.roles(table, replace(question, use=(*kept, *rest)))
+    if not rest or _common(table, seen.usable, rules, where):
+        return Scored(table, as_they_are, None, seen)
+    if seen.rows < learning.LEAST_ROWS:
+        few = f"{seen.rows} records are too few to learn a score from: columns are counted as they stand"
+        return Scored(table, as_they_are, None, seen, few)
+    columns = _alphabets(table, plain, kept, rules.bins, where)
+    edges = {name: edges_of(table, name, rule, where) for name, rule in rules.bins.items() if name in rest}
+    asked = learning.Asked(
+        tuple(columns[name] for name in plain.reveal),
+        tuple(columns[name] for name in kept),
+        seen.usable,
+        edges | {name: found for name in kept if (found := columns[name].edges) is not None},
+        _free(table.columns),
+    )
+    return _with(table, question, rules, learning.learn(table, asked, where, say), kept, seen)
+
+
+def own_score(table: Source, name: str, columns: Mapping[str, Column], reveal: Sequence[str], where: str) -> Points:
+    """Points that are the bins of a column of numbers, cut where least about the target is lost."""
+    table.require([name], "score")
+    if name in columns:
+        raise ColumnError(f"The score '{name}' is revealed or protected.", "Give another column.")
+    if kind_of_type(table.columns[name]) not in NUMERIC:
+        raise ColumnError(f"The score '{name}' holds {table.columns[name]}.", "A score is a column of numbers.")
+    with learning.sampled(table, where) as (sample, _):
+        fine = pieces_of(sample, name, "", most=FINE)
+        codes = learning.codes_of(sample, [fine, *(columns[n] for n in reveal)])
+    _, target = np.unique(codes[:, 1:], axis=0, return_inverse=True)
+    assert fine.edges is not None
+    there = codes[:, 0] <= len(fine.edges)
+    starts = cuts_of(codes[there, 0], target.reshape(-1)[there])
+    edges = tuple(fine.edges[start - 1] for start in starts)
+    gap = (None,) if None in fine.values else ()
+    pieces = Column(name, table.columns[name], (*labels(edges), *gap), edges)
+    places = [*range(len(edges) + 1), *([len(edges) + 1] if gap else []), 0]
+    cuts = list(range(1, len(edges) + 1 + len(gap)))
+    about = {"made": f"the column '{name}', cut into bins", "records": len(codes)}
+    return Points(_free(table.columns), (pieces,), ((Term((name,), tuple(places)),),), cells_of_cuts(cuts), about)
+
+
+def _with(
+    table: Source, question: Question, rules: TableRules, points: Points, kept: Sequence[str], seen: Look
+) -> Scored:
+    found = points.scored(table)
+    return Scored(found, rules.roles(found, replace(question, use=(points.name, *kept))), points, seen)
+
+
+def _kept(plain: Roles) -> tuple[str, ...]:
+    """The columns that something is promised about, apart from the target: they are in the state as they are."""
+    names = [name for group in plain.protect for name in group]
+    for promise in plain.given:
+        names += [*promise.hidden, *promise.known]
+    return tuple(dict.fromkeys(name for name in names if name not in plain.reveal))
+
+
+def _alphabets(
+    table: Source, plain: Roles, kept: Sequence[str], bins: Mapping[str, Bins], where: str
+) -> dict[str, Column]:
+    needed = tuple(name for name in table.columns if name in {*kept, *plain.reveal})
+    narrow = Roles(plain.reveal, plain.protect, tuple(kept), plain.given, needed)
+    return {column.name: column for column in alphabets(table, narrow, bins, {}, where)}
+
+
+def _common(table: Source, names: Sequence[str], rules: TableRules, where: str) -> bool:
+    """Whether all combinations of these columns, as they stand, are few and at least this common."""
+    items = {name: identifier(name) for name in names}
+    for name, rule in rules.bins.items():
+        if name in items:
+            edges = edges_of(table, name, rule, where)
+            items[name] = Column(name, table.columns[name], (*labels(edges), None), edges).code_sql(table.columns[name])
+    listed = ", ".join(items.values())
+    with reading(table):
+        found = table.connection.execute(
+            f"SELECT {table.tally()} FROM {table.sql} WHERE TRUE{where} GROUP BY {listed} LIMIT {FEW_STATES + 1}"
+        ).fetchall()
+    return len(found) <= FEW_STATES and all(n >= rules.min_count for (n,) in found)
+
+
+def _free(taken: Mapping[str, str]) -> str:
+    name = SCORE
+    while name.casefold() in map(str.casefold, taken):
+        name += "_"
+    return name

@@ -1,0 +1,126 @@
+"""From sums of points to bins: cut so that the least information about the target is lost.
+
+One sum is cut by dynamic programming: the sums are grouped into a few hundred neighbours of about as many records, and the
+runs of groups that lose least are found exactly. Several sums are cut by a tree, edge by edge, each where it tells most.
+A cut is worth having if what it tells is more than what chance would: of k bins and m values of the target, chance tells
+about (k-1)(m-1)/(2 n ln 2) bits on n records, which is taken off.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from choral.problem.kernel import Floats
+from choral.tables.points import Cells, cells_of_cuts
+
+MOST_BINS = 14
+"""With every combination of protected values each is a state; more tell no more that could be seen (DESIGN §16)."""
+GROUPS = 300
+WORTH = 0.995
+"""The fewest bins that tell this share of what the most would."""
+
+Whole = npt.NDArray[np.int64]
+
+
+def cuts_of(sums: Whole, target: Whole, most: int = MOST_BINS) -> tuple[int, ...]:
+    """Edges for a single sum: a record is in the bin after the last edge that its sum reaches.
+
+    >>> cuts_of(np.array([0, 1, 2, 3] * 50), np.array([0, 0, 1, 1] * 50))
+    (2,)
+    """
+    starts, counts = _grouped(sums, target)
+    n, values = len(starts), counts.shape[1]
+    heads = np.vstack([np.zeros(values), np.cumsum(counts, axis=0)])
+    cost = np.array([_entropy(heads[1:] - heads[i]) for i in range(n)])  # cost[i, j]: groups i to j in one bin
+    cost[np.tril_indices(n, -1)] = math.inf
+    best, came = cost[0].copy(), []
+    totals = [best[-1]]
+    for _ in range(min(most, n) - 1):
+        tried = best[:-1, None] + cost[1:]
+        chosen = tried.argmin(axis=0)
+        best = tried[chosen, np.arange(n)]
+        came.append(chosen)
+        totals.append(best[-1])
+    bins = _worth(totals, len(sums), values)
+    found, at = [], n - 1
+    for chosen in reversed(came[: bins - 1]):
+        at = int(chosen[at])
+        found.append(int(starts[at + 1]))
+    return tuple(sorted(found))
+
+
+def cells_of(sums: Whole, target: Whole, most: int = MOST_BINS) -> Cells:
+    """Bins of records with these sums, one column each: cuts of a single sum, or a tree over several."""
+    if sums.shape[1] == 1:
+        return cells_of_cuts(cuts_of(sums[:, 0], target, most))
+    values = int(target.max()) + 1
+    leaves: list[Whole] = [np.arange(len(sums))]
+    splits: list[tuple[int, int, int]] = []  # leaf, sum, edge; its upper half becomes the last leaf
+    offers = [_best_split(sums, target, leaves[0], values)]
+    totals = [float(_entropy(np.bincount(target, minlength=values)[None].astype(float))[0])]
+    while len(leaves) < most and max(offer[0] for offer in offers) > 0:
+        leaf = max(range(len(leaves)), key=lambda i: offers[i][0])
+        gain, which, edge = offers[leaf]
+        above = sums[leaves[leaf], which] >= edge
+        leaves.append(leaves[leaf][above])
+        leaves[leaf] = leaves[leaf][~above]
+        splits.append((leaf, which, edge))
+        offers[leaf] = _best_split(sums, target, leaves[leaf], values)
+        offers.append(_best_split(sums, target, leaves[-1], values))
+        totals.append(totals[-1] - gain)
+    splits = splits[: _worth(totals, len(sums), values) - 1]
+    return _tree(splits)
+
+
+def _tree(splits: list[tuple[int, int, int]]) -> Cells:
+    def below(leaf: int, since: int) -> Cells:
+        for step in range(since, len(splits)):
+            if splits[step][0] == leaf:
+                _, which, edge = splits[step]
+                return which, edge, below(leaf, step + 1), below(step + 1, step + 1)
+        return leaf + 1
+
+    return below(0, 0)
+
+
+def _best_split(sums: Whole, target: Whole, chosen: Whole, values: int) -> tuple[float, int, int]:
+    """What the best cut of these records tells, of which sum it is, and where."""
+    best = (0.0, 0, 0)
+    for which in range(sums.shape[1]):
+        starts, counts = _grouped(sums[chosen, which], target[chosen], values)
+        if len(starts) < 2:
+            continue
+        heads = np.cumsum(counts, axis=0)
+        whole = heads[-1]
+        gains = _entropy(whole[None])[0] - _entropy(heads[:-1]) - _entropy(whole - heads[:-1])
+        at = int(gains.argmax())
+        best = max(best, (float(gains[at]), which, int(starts[at + 1])), key=lambda offer: offer[0])
+    return best
+
+
+def _grouped(sums: Whole, target: Whole, values: int | None = None) -> tuple[Whole, Floats]:
+    """Neighbouring sums in groups of about as many records: the least sum of each, and the counts of target values."""
+    values = int(target.max()) + 1 if values is None else values
+    distinct, place, counts = np.unique(sums, return_inverse=True, return_counts=True)
+    group = (np.cumsum(counts) - counts) * GROUPS // len(sums)
+    _, first, group = np.unique(group, return_index=True, return_inverse=True)
+    found = np.bincount(group[place] * values + target, minlength=len(first) * values).reshape(-1, values)
+    return distinct[first], found.astype(np.float64)
+
+
+def _worth(totals: list[float], records: int, values: int) -> int:
+    """How many bins are worth having, given n·H(W | bin) for 1, 2, … bins."""
+    told = [
+        (totals[0] - total) / records - k * (values - 1) / (2 * records * math.log(2)) for k, total in enumerate(totals)
+    ]
+    return next(k for k, bits in enumerate(told, 1) if bits >= WORTH * max(told))
+
+
+def _entropy(counts: Floats) -> Floats:
+    """n·H of counts, row by row, in bits."""
+    n = counts.sum(axis=-1)
+    logs = np.where(counts > 0, counts * np.log2(np.where(counts > 0, counts, 1.0)), 0.0).sum(axis=-1)
+    return np.asarray(np.where(n > 0, n * np.log2(np.where(n > 0, n, 1.0)), 0.0) - logs, dtype=np.float64)

@@ -1,0 +1,306 @@
+"""A learned score: points in whole numbers, the same on every engine, and a law that is counted with them."""
+
+import json
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import choral as ch
+from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
+from choral.release.file import load_release
+from choral.release.fit import fit
+from choral.release.meaning import Meaning
+from choral.scores import cut, pieces, teacher
+from choral.tables.columns import Column, labels
+from choral.tables.points import Points, Term, cells_of_cuts
+from choral.tables.source import open_table
+from choral.tables.states import merge_bins
+
+
+def people(n=900, seed=1):
+    """A table as somebody might have it: identifiers, gaps, rare values, a constant, and two columns that matter jointly."""
+    draw = random.Random(seed)
+    rows = []
+    for i in range(n):
+        sex, region = draw.choice("fm"), draw.choice(["north", "south", "west"])
+        age, hours = draw.randint(18, 80), round(draw.gauss(38, 9), 1)
+        job = draw.choice(["clerk", "nurse", "smith", "baker"] * 12 + ["diver", "poet"])
+        odds = (
+            (age - 45) / 12 + (hours - 38) / 8 + (sex == "f") * 0.8 + 1.5 * ((job == "nurse") ^ (region == "south")) - 1
+        )
+        rows.append(
+            {
+                "person": f"p{i:05d}",
+                "sex": sex,
+                "region": region,
+                "age": age,
+                "hours": None if draw.random() < 0.05 else hours,
+                "job": job,
+                "land": "here",
+                "W": "yes" if draw.random() < 1 / (1 + np.exp(-odds)) else "no",
+            }
+        )
+    return rows
+
+
+@pytest.fixture(scope="module")
+def release():
+    return fit(people(), "W", ["sex"])
+
+
+def points(**changed):
+    """Small points by hand: a number with a gap, a category, and their pair."""
+    age = Column("age", "BIGINT", (*labels((30.0, 50.5)), None), (30.0, 50.5))
+    job = Column("job", "VARCHAR", ("clerk", "nurse"))
+    alone = Term(("age",), (-7, 0, 5, 1, 0))
+    pair = Term(("age", "job"), tuple(range(-7, 8)))
+    found = Points("score", (age, job), ((alone, Term(("job",), (2, -3, 0)), pair),), cells_of_cuts((-9, 0, 4)))
+    return Points.from_document({**found.to_document(), **changed})
+
+
+def test_points_are_the_same_one_by_one_and_as_sql():
+    found = points()
+    rows = [
+        {"age": age, "job": job}
+        for age in (None, -4, 29, 30, 50, 51, 10**6)
+        for job in (None, "clerk", "nurse", "poet", "")
+    ]
+    table = open_table(rows)
+    counted = table.connection.execute(f"SELECT score FROM {found.scored(table).sql}").fetchall()
+    one_by_one = [found.bin_of({**row, "job": row["job"] or None}) for row in rows]
+    assert [bin_ for (bin_,) in counted] == one_by_one
+    assert set(one_by_one) == {1, 2, 3, 4}
+    # A second derivation, by hand: 29 years is the first piece, a nurse the second: -7 - 3 + (-7 + 1).
+    assert found.sums_of({"age": 29, "job": "nurse"}) == [-16]
+    assert found.sums_of({"age": 60, "job": "poet"}) == [5 + 0 + (-7 + 3 * 2 + 2)]
+
+
+def test_a_value_that_was_not_seen_has_the_points_of_other_and_a_strange_kind_is_refused():
+    found = points()
+    assert found.bin_of({"age": 40, "job": "astronaut"}) == found.bin_of({"age": 40, "job": "diver"})
+    with pytest.raises(ColumnError, match="'job'"):
+        found.bin_of({"age": 40, "job": 7})
+    with pytest.raises(ColumnError, match="has no 'job'"):
+        found.bin_of({"age": 40})
+
+
+def test_a_column_that_happens_to_be_called_score_is_not_the_score():
+    found = points()
+    table = open_table([{"age": 20, "job": "nurse", "Score": 99}])
+    scored = found.scored(table)
+    assert table.connection.execute(f"SELECT * FROM {scored.sql}").fetchall() == [
+        (20, "nurse", found.bin_of({"age": 20, "job": "nurse"}))
+    ]
+    assert list(scored.columns) == ["age", "job", "score"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"cells": {"cuts": [3, 3]}}, "do not increase"),
+        ({"cells": {"cuts": [0.5]}}, "0.5 is not a whole number"),
+        ({"cells": [1, 0, 1, 2]}, "a sum that is not there"),
+        ({"cells": [0, 0, 1, 3]}, "the bins are not"),
+        ({"sums": [[{"columns": ["age"], "points": [1, 2]}]]}, "2 points for age, which have 5 pieces"),
+        ({"sums": [[{"columns": ["age"], "points": [10**7, 0, 0, 0, 0]}]]}, "points above"),
+        ({"sums": [[{"columns": ["height"], "points": [1]}]]}, "height are not one or two"),
+        ({"name": "AGE"}, "two columns have the same name"),
+        ({"columns": 3}, "cannot be read"),
+    ],
+)
+def test_points_that_do_not_fit_together_are_refused(changed, reason):
+    with pytest.raises(ReleaseFileError, match=reason):
+        points(**changed)
+
+
+def test_points_come_back_from_their_document():
+    found = points()
+    assert Points.from_document(json.loads(json.dumps(found.to_document()))) == found
+
+
+def test_the_law_is_what_the_release_counts_cell_by_cell(release):
+    """The states of all records, one by one in Python and as `disclose` finds them in SQL, give the law to the last count."""
+    rows, recipe, law = people(), release.recipe, release.disclosure.law
+    table = open_table(rows, recipe.as_read)
+    query = recipe.select(table.sql, table.columns, ["W", "sex"], "choral state")
+    by_sql = table.connection.execute(query).fetchall()
+    by_hand = [(row["W"], row["sex"], recipe.state_of(row)) for row in rows]
+    assert by_sql == by_hand
+    names = [law.names.index(name) for name in ("W", "sex")]
+    states = {state: s for s, state in enumerate(release.disclosure.states)}
+    where = [law.names.index(name) for name in release.disclosure.problem.columns]
+    counted = {}
+    for cell, weight in law.cells.items():
+        values = law.values_of(cell)
+        key = (*(values[i] for i in names), states[tuple(values[i] for i in where)])
+        counted[key] = counted.get(key, 0) + weight * (len(rows) // law.total)
+    assert counted == {key: by_hand.count(key) for key in set(by_hand)}
+
+
+def test_a_learned_score_is_private_exactly_and_tells_most_of_what_there_is(release):
+    assert release.verify()["verified"] is True
+    assert release.codes <= 16
+    meaning = Meaning(release)
+    assert meaning.held_out.leakage(["sex"]).bits < 0.02
+    assert release.information > 0.25  # one column alone tells at most 0.2
+    assert (
+        0.5 * release.information < meaning.to_come.bits < release.information
+    )  # what the table itself tells flatters
+    assert meaning.first_line().startswith("W is guessed right ")
+    assert meaning.first_line().endswith("; sex is guessed as before")
+    [known] = meaning.known_score
+    assert known.about == ("sex",)
+    assert known.given == ("score",)
+    assert known.bits > 0.1
+
+
+def test_names_and_constants_are_left_out_with_a_line_each(release):
+    said = " ".join(release.remarks)
+    assert "person is left out: another value in" in said
+    assert "land is left out: it has one value" in said
+    assert {column.name for column in release.points.columns} <= {"sex", "region", "age", "hours", "job"}
+    assert release.recipe.use == ("score", "sex")
+
+
+def test_records_to_come_have_a_code_unless_a_protected_value_is_new(release):
+    recipe = release.recipe
+    for sex in "fm":
+        for strange in (
+            {"job": "astronaut", "region": "moon", "age": 130, "hours": None},
+            {"job": None, "region": None, "age": None, "hours": -5.0},
+        ):
+            assert recipe.state_of({"sex": sex, **strange}) >= 0
+    assert recipe.state_of({"sex": "x", "job": "nurse", "region": "north", "age": 30, "hours": 40.0}) == -1
+
+
+def test_a_release_with_points_is_saved_loaded_and_discloses_the_same(release, tmp_path):
+    path = release.save(tmp_path / "r.choral")
+    again = load_release(path)
+    assert again.points == release.points
+    rows = people()
+    codes = again.disclose(rows, tmp_path / "codes.parquet", id="person")
+    assert codes.rows == len(rows)
+    card = release.card()
+    assert "points" not in json.dumps(card.document)
+    found = release.audit(rows, tmp_path / "codes.parquet")
+    assert found.kept
+
+
+def test_bins_are_merged_within_protected_values_so_that_every_bin_has_a_state():
+    draw = random.Random(3)
+    for _ in range(50):
+        bins, least = draw.randint(1, 7), draw.randint(0, 6)
+        counts = {(b, z): draw.randint(1, 9) for b in range(bins) for z in range(4) if draw.random() < 0.6}
+        if not counts:
+            continue
+        try:
+            kept, merged = merge_bins(counts, 0, bins, least)
+        except ProblemError:
+            assert sum(counts.values()) < 2 * least or len({z for _, z in counts}) * 1 <= 4
+            continue
+        groups = [[cell] for cell in kept] + merged
+        present = {z for _, z in counts}
+        assert sorted(cell for group in groups for cell in group) == [
+            (b, z) for b in range(bins) for z in sorted(present)
+        ]
+        assert all(sum(counts.get(cell, 0) for cell in group) >= max(least, 1) for group in groups)
+        for group in merged:
+            of = {z for _, z in group}
+            alone = [sum(n for (_, z), n in counts.items() if z == one) for one in of]
+            assert len(of) == 1 or min(alone) < least
+
+
+def test_cuts_lose_least_of_all_cuts():
+    """Against every way to cut a dozen sums into three bins."""
+    draw = np.random.default_rng(0)
+    sums = draw.integers(0, 12, 400)
+    target = (draw.random(400) < (sums / 12) ** 2).astype(np.int64)
+
+    def told(edges):
+        bins = np.searchsorted(edges, sums, side="right")
+        joint = np.histogram2d(bins, target, bins=(range(len(edges) + 2), range(3)))[0] / 400
+        outer = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
+        return float((joint * np.log2(np.where(joint > 0, joint, 1) / np.where(outer > 0, outer, 1))).sum())
+
+    found = cut.cuts_of(sums, target, 3)
+    assert len(found) <= 2
+    best = max(told([a, b]) for a in range(1, 12) for b in range(a + 1, 12))
+    assert told(list(found)) >= cut.WORTH * (best - 1e-12) - 2 / (800 * np.log(2))
+    if len(found) == 2:
+        assert told(list(found)) == pytest.approx(best)
+
+
+def test_tables_of_a_teacher_add_up_to_the_teacher():
+    """The tables, purified, are the model itself at every record, and each has mean zero over the records."""
+    draw = np.random.default_rng(0)
+    codes = draw.integers(0, 6, (500, 3))
+    target = ((codes[:, 0] > 2) ^ (codes[:, 1] > 3) ^ (draw.random(500) < 0.1)).astype(np.int64)
+    lesson = teacher.Lesson(codes, (7, 7, 7), (True, False, True), target, 2)
+    model = teacher.taught(lesson, 20, paired=True)
+    tables = teacher.tables_of(model, lesson, 20)
+    assert np.allclose(tables.values(codes), model.values(codes, 20), atol=1e-6)
+    for i, table in tables.one.items():
+        assert abs(table[codes[:, i], 0].mean()) < 1e-6
+    told = teacher.spread(tables, codes)
+    assert max(told, key=told.get) == (0, 1)
+
+
+def test_edges_are_round_and_lie_where_they_cut():
+    draw = random.Random(5)
+    values = sorted(draw.gauss(0, 1000) for _ in range(300))
+    edges = pieces.round_edges(values, [20] * 300, 10)
+    assert len(edges) == 9
+    held = np.histogram(values, [-np.inf, *edges, np.inf])[0]
+    assert held.min() >= 25
+    assert all(len(f"{edge:g}") <= 6 for edge in edges)
+
+
+def test_a_small_table_is_counted_as_it_stands():
+    rows = [{**row, "age": row["age"] // 30} for row in people(60)]
+    found = fit(rows, "W", ["sex"], drop=["hours"], min_count=2)
+    assert found.points is None
+    assert any("60 records are too few to learn a score from" in remark for remark in found.remarks)
+
+
+def test_few_common_combinations_are_counted_as_they_stand():
+    rows = [{"W": w, "sex": s, "region": r} for w in "ab" for s in "fm" for r in "ns" for _ in range(40)]
+    found = fit(rows + rows[:30], "W", ["sex"])
+    assert found.points is None
+    assert found.recipe.use == ("sex", "region")
+
+
+def test_a_score_of_ones_own_is_cut_into_bins():
+    rows = [{**row, "model": row["age"] / 7 + (row["W"] == "yes")} for row in people(400)]
+    found = fit(rows, "W", ["sex"], score="model")
+    assert found.recipe.looks_at == ("sex", "model")
+    assert found.points.about["made"] == "the column 'model', cut into bins"
+    assert found.information > 0.05
+    bins = [found.points.bin_of({"model": x / 10}) for x in range(140)]
+    assert bins == sorted(bins)
+    with pytest.raises(ColumnError, match="A score is a column of numbers"):
+        fit(rows, "W", ["sex"], score="job")
+
+
+def test_points_of_ones_own_are_taken(release):
+    mine = ch.fit(people(), "W", ["sex"], points=release.points)
+    assert mine.points == release.points
+    assert mine.information == pytest.approx(release.information, abs=1e-3)
+    with pytest.raises(ColumnError, match="which the release looks at"):
+        ch.fit([{"W": i % 2, "sex": "fm"[i // 2 % 2]} for i in range(40)], "W", ["sex"], points=release.points)
+
+
+def test_without_scikit_learn_one_line_says_what_to_install(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(LawError) as caught:
+        teacher.sklearn()
+    assert "pip install 'choral[sklearn]'" in caught.value.remedy
+
+
+def test_right_guesses_are_fractions_of_the_law(release):
+    told = Meaning(release).told
+    assert 0 < told.guess_before < told.guess_after < 1
+    assert told.guess_before == Fraction(max(sum(row["W"] == w for row in people()) for w in ("yes", "no")), 900)
