@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -81,4 +82,19 @@ def test_every_slow_test_is_there():
         path = TESTS.parent / file
         if not path.is_file() or (file.startswith("tests/") and f"def {name.split('[')[0]}(" not in path.read_text()):
             gone.append(line)
+    assert gone == []
+
+
+def test_every_promise_names_a_test_that_is_there():
+    """The table at the end of docs/promises.md."""
+    page = (TESTS.parent / "docs" / "promises.md").read_text(encoding="utf-8")
+    named = re.findall(
+        r"^\| .* \| `(\w+)::(\w+)` \|$", page.partition("## Which test holds which promise")[2], re.MULTILINE
+    )
+    assert len(named) > 25
+    gone = [
+        f"{file}::{test}"
+        for file, test in named
+        if f"def {test}(" not in (TESTS / f"test_{file}.py").read_text("utf-8")
+    ]
     assert gone == []

@@ -8,10 +8,11 @@ ledger admits
 - or one table without identifiers, whose draws belong to its digest and row numbers. A table that differs by a row is
   refused: nobody could say which of its records were disclosed before. So is a table with identifiers afterwards, since
   its records would be drawn for anew;
-- cards of the same people or of others, never of nearly the same: a card is an aggregate, and two that differ by one
-  record can reveal it (`choral.ledger.cards`).
+- cards of the same people or of others, not of nearly the same, as far as identifiers tell or the curator declares: a card
+  is an aggregate, and two that differ by one record can reveal it (`choral.ledger.cards`).
 
-The same table under the same release is always admitted and gives the same codes: so an interrupted run is completed.
+The same table under the same release, identified as before, is admitted again and gives the same codes: so an interrupted
+run is completed.
 
 **What is kept.** For every record sixteen bytes: 96 bits of AES of the identifier's block, and 32 bits of AES of (block,
 record) under a key that belongs to the release as well. By chance, two different identifiers are taken for one with

@@ -1,4 +1,4 @@
-"""The people behind public cards: cards about the same people, or about others, but never about nearly the same.
+"""The people behind public cards: cards about the same people, or about others, but not about nearly the same.
 
 A card is an aggregate, and the guarantee of a release does not cover it. Two cards of sets of records that differ by a few
 people can be subtracted, and tell about these. What counts are the records that went in, not the file: `--missing drop`, or

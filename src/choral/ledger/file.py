@@ -1,11 +1,11 @@
 """The file of a ledger: made whole, sealed at every entry, verified whenever it is opened, upgraded where it is old.
 
-**The seal.** Every change of the ledger ends, in the same transaction, with a keyed hash (HMAC, SHA-256) of all that
-it holds: each row of each table, the ledger's key, and all seals before. It is recomputed when the ledger is opened, and
-again before an entry if another process has written meanwhile; so is whether SQLite's indexes lead to all rows. So a ledger
-that lost rows, or in which a bit was flipped, be it of its key, is refused as damaged, and never taken for one that knows
-less. The key is in the file: the seal notices accidents and edits by hand, not somebody who has the file and sets out to
-forge it.
+**The seal.** Every change of the ledger ends, in the same transaction, with a keyed hash (HMAC, SHA-256) of all that it
+holds: each row of each table, the ledger's key, and all seals before. It is recomputed when the ledger is opened, and again
+before an entry if another process has written meanwhile; so is whether SQLite's indexes lead to all rows. So a ledger that
+lost rows, or in which a bit was flipped, be it of its key, is refused as damaged, unless nothing is lost by it; it is not
+taken for one that knows less. The key is in the file: the seal notices accidents and edits by hand, not somebody who has
+the file and sets out to forge it.
 
 **Old copies.** A backup that is put back has a true seal and knows less. So the number and the hash of the last seal are
 noted outside, in the user's state folder (`$XDG_STATE_HOME`, else `~/.local/state`, and there `choral/ledgers`), in a file
