@@ -30,6 +30,8 @@ PARTS = (
     "proof_determined",
     "proof_lines",
     "proof_rank",
+    "utility",
+    "proof_decision",
     "vertices",
     "symmetry",
     "proof_orbits",

@@ -359,3 +359,15 @@ def test_it_depends_on_nothing_and_reaches_nothing():
     text = VERIFIER.read_text(encoding="utf-8")
     assert re.findall(r"require\((.*?)\)", text) == ['"node:fs"']
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts|eval|Function|import)\b\s*\(", text)
+
+
+def test_of_a_utility_the_second_says_that_it_does_not_check_it(tmp_path):
+    """Privacy and information are checked all the same; a utility in a file of version 1 is refused by both."""
+    d = ch.disclose(ch.examples.bsc_and_bec(), "W", utility="accuracy")
+    text = document_to_text(d.document)
+    [found] = second([text], tmp_path)
+    assert found["private"]
+    assert found["holds"]
+    assert any("worth" in line for line in found["notChecked"])
+    old = document_to_text(sealed({**d.document, "version": 1}))
+    assert [first(old, "bound"), second([old], tmp_path)[0]["claim"]] == ["utility", "utility"]

@@ -1074,6 +1074,8 @@ const choralVerifier = (() => {
   const NOTHING_ELSE = "Nothing else is promised: other columns, and columns together that are not named together above, may be told about.";
   const RECIPE_NOT_CHECKED = "how a record becomes a state (the recipe): choral verify compares it with the rest";
 
+  const UTILITY_NOT_CHECKED = "what the code is worth for the utility that the file names, and that no private code is worth more";
+
   function readFile(bytes) {
     let text;
     try {
@@ -1130,6 +1132,10 @@ const choralVerifier = (() => {
     const codes = readChannel(document, law, meter);
     Object.assign(found, { about: law.about, reveal: law.reveal.map(shown), use: law.use.map(shown), codes: codes.length });
     if (document.has("recipe")) found.notChecked.unshift(RECIPE_NOT_CHECKED);
+    if ((document.get("utility") ?? null) !== null) {
+      need(document.get("version") === 2n, "utility", "it belongs to version 2 of the format");
+      found.notChecked.unshift(UTILITY_NOT_CHECKED);
+    }
     promises.groups.forEach((names, i) => found.promises.push(checkGroup(names, promises.budgets[i], claims.leakage[i], law, codes, meter)));
     for (const condition of promises.conditions) found.promises.push(checkCondition(condition, law, codes, meter));
     promises.also.forEach((listed, i) => checkFurther(listed, i + 1, document, law, promises, codes, meter));

@@ -11,6 +11,7 @@ from choral.describe.joint import Joint
 from choral.describe.kinds import needed
 from choral.describe.law import Law
 from choral.design.limits import Limits, Progress
+from choral.design.purposes import nothing_told
 from choral.design.result import Disclosure
 from choral.design.solvers import choose, trivial
 from choral.exact.information import stated_bound, stated_claims, stated_information
@@ -22,6 +23,7 @@ from choral.problem.kernel import Problem
 from choral.problem.pose import problem_of
 from choral.problem.question import Group, Question
 from choral.problem.solution import Solution, Status, floats_of
+from choral.problem.utility import Cells, Utility
 from choral.proofs.group import GroupBound
 from choral.reductions.chain import reduced_problem
 from choral.solvers.fewer_codes import fewest, with_at_most
@@ -41,6 +43,7 @@ def disclose(
     leakage: Mapping[Any, Any] | None = None,
     ratio: Mapping[Any, Any] | None = None,
     also: Sequence[Joint] | None = None,
+    utility: str | Cells | Utility = "bits",
     tol: float = 1e-6,
     rel_tol: float | None = None,
     time_limit: float | None = None,
@@ -62,6 +65,8 @@ def disclose(
     leakage     in place of independence, a budget per group in bits: {"X1": 0.01} allows I(X1;Y) ≤ 0.01
     ratio       … or a factor: {"X1": "21/20"} allows no value of X1 to become more than 1.05 times more or less likely
     also        further laws on the same columns: groups are private under each of them, and under every mixture
+    utility     what the code shall be good for: "bits"; "accuracy", the probability to guess the target; "squares", the
+                variance of a numeric target that it explains; or a loss {(action, value of the target): number}
     tol         stop when upper_bound - information is at most this, in bits
     rel_tol     … or at most this share of the information, whichever is reached first
     time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound
@@ -88,7 +93,7 @@ def disclose(
     X1=1, X2=1    0    1    0
     p(y)          1/3  1/3  1/3
     """
-    problem = problem_of(law, Question(reveal, protect, use, order, leakage, ratio), also)
+    problem = problem_of(law, Question(reveal, protect, use, order, leakage, ratio, utility=utility), also)
     limits = Limits(tol, rel_tol, time_limit, codes, progress, solver, spare=spare, rarest=rarest)
     return solved(law, problem, limits)
 
@@ -123,12 +128,15 @@ def solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
     """The disclosure that solves a problem posed on a law, within limits."""
     with limits.running() as clock:
         if clock.stopped():
-            return certified(law, problem, trivial(problem, "stopped before it began", Status.STOPPED))
+            nothing = trivial if problem.utility is None else nothing_told
+            return certified(law, problem, nothing(problem, "stopped before it began", Status.STOPPED))
         small, inverses = reduced_problem(problem)
         form = form_of(small)
         chosen = choose(small, form, limits.solver)
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
-        solution = _fewer(small, chosen.run(small, form, clock), _most_codes(small, form, limits), limits)
+        solution = chosen.run(small, form, clock)
+        if small.utility is None:
+            solution = _fewer(small, solution, _most_codes(small, form, limits), limits)
         for inverse in inverses:
             solution = inverse.invert(solution)
         if small.size < problem.size:

@@ -18,7 +18,7 @@ from choral.problem.compact import order_of, pose_samples
 from choral.problem.kernel import Problem
 from choral.problem.pose import pose, pose_self, with_budgets
 from choral.problem.solution import Solution, Status
-from choral.proofs.kinds import proof_of
+from choral.proofs.kinds import proof_of, value_proof_of
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -54,9 +54,10 @@ def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
         )
     try:
         bound = proof_of(document["bound"], problem)
+        purpose = value_proof_of(document["best"], problem) if problem.utility is not None else None
     except (LookupError, TypeError, ValueError, ArithmeticError):
         raise VerificationError("upper bound", "its proof cannot be read") from None
-    solution = Solution(channel, bound, str(notes.get("how", "")), ended)
+    solution = Solution(channel, bound, str(notes.get("how", "")), ended, purpose=purpose)
     found = Disclosure(law, problem, solution, claims, notes, bound_verified=False)
     alone = own.keys() | {"digest"} == document.keys()
     if (document if alone else certificate.sealed(own))["digest"] != found.digest:
@@ -85,4 +86,4 @@ def _posed_again(document: Mapping[str, Any], law: Law) -> Problem:
     problem = with_budgets(law, problem, also=certificate.further_laws_of(document))
     if "budgets" in document:
         problem = replace(problem, budgets=certificate.budgets_of(document))
-    return problem
+    return replace(problem, utility=certificate.utility_in(document, problem.target))

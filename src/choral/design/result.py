@@ -22,10 +22,12 @@ from choral.describe.display import LawTable
 from choral.describe.law import Law
 from choral.errors import ColumnError
 from choral.exact import certificate
+from choral.exact.purpose import advised
 from choral.files import check_output, path_of, write_whole
 from choral.problem.bounds import Bounds, bounds_of
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import Claims, ExactChannel, Solution, Status
+from choral.problem.utility import Decisions
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +65,31 @@ class Disclosure:
 
     @property
     def gap(self) -> float:
-        """How far the channel can be from the best: upper_bound - information."""
+        """How far the channel can be from the best, in the unit of the utility: value_bound - value."""
+        if self.claims.value is not None and self.claims.value_bound is not None:
+            return float(self.claims.value_bound - self.claims.value)
         return max(0.0, self.upper_bound - self.information)
+
+    @property
+    def value(self) -> float:
+        """What the code is worth in the unit of the utility, higher is better.
+
+        Bits; the probability of a right decision; minus the expected loss; or the variance explained.
+        """
+        return self.information if self.claims.value is None else float(self.claims.value)
+
+    @property
+    def value_bound(self) -> float:
+        """What no private code is worth more than, in the unit of the utility."""
+        return self.upper_bound if self.claims.value_bound is None else float(self.claims.value_bound)
+
+    @cached_property
+    def actions(self) -> tuple[Any, ...] | None:
+        """What each code advises, where the utility is about decisions; None where it is not."""
+        utility = self.problem.utility
+        if not isinstance(utility, Decisions):
+            return None
+        return tuple(utility.actions[a] for a in advised(self.problem, self.exact_channel))
 
     @property
     def efficiency(self) -> float:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
 from choral.design.limits import Clock
+from choral.design.purposes import solve_decision, solve_squares
 from choral.errors import ProblemError, StoppedError
 from choral.exact.information import stated_information
 from choral.exact.keep_budgets import within_budgets
@@ -18,6 +19,7 @@ from choral.exact.repair import repair
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, Status
+from choral.problem.utility import Decisions, Squares
 from choral.proofs.group import GroupBound
 from choral.proofs.rank import posed
 from choral.solvers.coarse import with_coarse_target
@@ -30,7 +32,9 @@ from choral.solvers.peeling import improved
 from choral.solvers.rank import RankWithinGroup
 from choral.solvers.transport import Transport
 
-SolverName: TypeAlias = Literal["orbits", "closed form", "transport", "enumeration", "rank", "sandwich", "coarse"]
+SolverName: TypeAlias = Literal[
+    "orbits", "closed form", "transport", "enumeration", "rank", "sandwich", "coarse", "decision", "squares"
+]
 FEW_POINTS = {2: 3_000, 3: 20_000, 4: 20_000}
 """Up to this many extreme points (by the upper bound theorem) enumeration is preferred, by the target's values."""
 MANY_POINTS = 60_000
@@ -272,6 +276,54 @@ class Coarse:
         return Solution(channel, GroupBound.best(problem), self.name, status, rough.history)
 
 
+@dataclass(frozen=True)
+class ByDecision:
+    """A loss is the least of its actions' lines: one linear program, in fractions."""
+
+    name: SolverName = "decision"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether the utility is a loss."""
+        if not isinstance(problem.utility, Decisions):
+            return None
+        return f"a loss of {len(problem.utility.actions)} actions: one linear program, solved and proved in fractions"
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless the utility is a loss."""
+        if not isinstance(problem.utility, Decisions):
+            raise ProblemError("There is no loss.", 'Say utility="accuracy", or leave out solver=.')
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """The optimum, or nothing when it is stopped."""
+        return solve_decision(problem, clock)
+
+
+@dataclass(frozen=True)
+class BySquares:
+    """Squared error of a numeric target: chords of a parabola."""
+
+    name: SolverName = "squares"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether the utility is the variance that is explained."""
+        if not isinstance(problem.utility, Squares):
+            return None
+        if posed(problem) is not None:
+            return "squared error, and one group is protected and used: the rank within the group is best"
+        return "squared error: chords below minus the square of the mean give a channel and a bound"
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless the utility is squares."""
+        if not isinstance(problem.utility, Squares):
+            raise ProblemError("There is no squared error.", 'Say utility="squares", or leave out solver=.')
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """A channel near the optimum, whatever ends the search."""
+        return solve_squares(problem, clock)
+
+
+PURPOSES: tuple[Solver, ...] = (ByDecision(), BySquares())
+"""For utilities other than bits."""
 SOLVERS: tuple[Solver, ...] = (Orbits(), ClosedForm(), ByTransport(), ByEnumeration(), ByRank(), ByLines(), Coarse())
 """In the order of preference."""
 
@@ -288,23 +340,24 @@ class Plan:
 
     def run(self, problem: Problem, form: Form, clock: Clock) -> Solution:
         """The solution of the problem that the plan is for, with what ran and why in its story."""
-        [solver] = (solver for solver in SOLVERS if solver.name == self.solver)
+        [solver] = (solver for solver in (*PURPOSES, *SOLVERS) if solver.name == self.solver)
         found = solver.solve(problem, form, clock)
         return replace(found, solver=self.solver, how=f"{found.how} ({self.why})")
 
 
 def choose(problem: Problem, form: Form, asked: str | None = None) -> Plan:
     """The way to solve a (reduced) problem of this form, or the one asked for if it can."""
-    names = [solver.name for solver in SOLVERS]
+    known = SOLVERS if problem.utility is None else PURPOSES
+    names = [solver.name for solver in known]
     if asked is not None and asked not in names:
         raise ProblemError(f"There is no solver '{asked}'.", f"Choose one of: {', '.join(names)}.")
     if asked not in (None, "sandwich") and not problem.plain:
         raise ProblemError(f"solver='{asked}' with a budget or further laws.", "Leave it out: lines are used.")
     if asked is not None and problem.plain:
-        [solver] = (solver for solver in SOLVERS if solver.name == asked)
+        [solver] = (solver for solver in known if solver.name == asked)
         solver.check(problem, form)
         return Plan(solver.name, "asked for")
-    return next(Plan(solver.name, why) for solver in SOLVERS if (why := solver.accepts(problem, form)) is not None)
+    return next(Plan(solver.name, why) for solver in known if (why := solver.accepts(problem, form)) is not None)
 
 
 def _beyond(problem: Problem) -> str:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from choral.describe.kinds import law_of
 from choral.describe.law import Law
-from choral.describe.written import decode, encode, fraction_of, hexadecimal, listed
+from choral.describe.written import decode, encode, fraction_of, fractions_of, hexadecimal, listed
 from choral.errors import ReleaseFileError, VerificationError
 from choral.problem.budget import Budget
-from choral.problem.kernel import Conditional, Problem
+from choral.problem.kernel import Conditional, Problem, Variable
 from choral.problem.promises import Promise
 from choral.problem.solution import Claims, ExactChannel, Row, Solution
+from choral.problem.utility import Decisions, Squares, Utility, utility_of
 from choral.verifier import command, reading
 from choral.verifier.claims import ClaimFailed
 
@@ -26,7 +28,7 @@ T = TypeVar("T")
 FORMAT = "choral release"
 VERSION = 1
 LATER = 2
-"""The version of a document with a promise under a condition, or proved by the closed form: older verifiers refuse it."""
+"""The version of a document with a promise under a condition, a utility, or the closed form: older verifiers refuse it."""
 MEMBERS = (
     "format",
     "version",
@@ -41,6 +43,8 @@ MEMBERS = (
     "budgets",
     "also",
     "given",
+    "utility",
+    "best",
 )
 """What a document of a disclosure may hold; a release of a table adds members of its own."""
 
@@ -54,7 +58,7 @@ def release_document(
         columns += variable.columns
     document: dict[str, Any] = {
         "format": FORMAT,
-        "version": max(LATER if problem.conditions else VERSION, solution.bound.since),
+        "version": max(LATER if problem.conditions or problem.utility else VERSION, solution.bound.since),
         "law": law.to_document(columns),
         "reveal": list(problem.target.columns),
         "use": list(problem.columns),
@@ -70,11 +74,37 @@ def release_document(
     if problem.budgets:
         document["budgets"] = [None if b is None else {b.kind: hexadecimal([b.amount])[0]} for b in problem.budgets]
         document["claims"]["leakage"] = [None if bits is None else f"{bits:f}" for bits in claims.leakage]
+    if problem.utility is not None and solution.purpose is not None:
+        document["utility"] = _utility(problem.utility)
+        document["claims"] |= {"value": _stated(claims.value), "value_bound": _stated(claims.value_bound)}
+        document["best"] = solution.purpose.to_document(problem)
     if problem.conditions:
         document["given"] = [_promise(promise) for promise in problem.conditions]
     if problem.further:
         document["also"] = [other.joint.to_document(columns) for other in problem.further]
     return sealed(document)
+
+
+def _stated(number: Fraction | None) -> str:
+    assert number is not None
+    return hexadecimal([number])[0]
+
+
+def _utility(utility: Utility) -> dict[str, Any]:
+    if isinstance(utility, Squares) or utility.accuracy:
+        return {"kind": utility.name}
+    loss = [hexadecimal(row) for row in utility.loss]
+    return {"kind": "loss", "actions": [encode(action) for action in utility.actions], "loss": loss}
+
+
+def utility_in(document: Mapping[str, Any], target: Variable) -> Utility | None:
+    """The utility of a document, on the target of a problem that is posed on its law."""
+    given = document.get("utility")
+    if given is None:
+        return None
+    if given["kind"] == "loss":
+        return Decisions(tuple(map(decode, given["actions"])), tuple(fractions_of(row) for row in given["loss"]))
+    return utility_of(given["kind"], target.name, target.columns, target.values)
 
 
 def _promise(promise: Conditional) -> dict[str, Any]:
@@ -172,7 +202,8 @@ def claims_of(document: Mapping[str, Any]) -> Claims:
     """What a document claims."""
     claims = document["claims"]
     leakage = tuple(None if text is None else Decimal(text) for text in claims.get("leakage", []))
-    return Claims(Decimal(claims["information"]), Decimal(claims["upper_bound"]), leakage)
+    value, bound = (None if text is None else fraction_of(text) for text in map(claims.get, ("value", "value_bound")))
+    return Claims(Decimal(claims["information"]), Decimal(claims["upper_bound"]), leakage, value, bound)
 
 
 def channel_of(document: Mapping[str, Any], law: Law, problem: Problem) -> ExactChannel:

@@ -6,6 +6,7 @@ The verifier recomputes these with arithmetic of its own; nothing here is taken 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -14,6 +15,7 @@ import flint
 
 from choral.describe.ball_arithmetic import KNOWN, PRECISION, exact_lower, exact_upper, sum_of
 from choral.describe.entropy import FIXED, entropy_ball, minus_x_ln_x
+from choral.exact.purpose import stated_value
 from choral.problem.kernel import Problem
 from choral.problem.solution import Claims, ExactChannel, Proof, Solution
 
@@ -25,7 +27,11 @@ def stated_claims(problem: Problem, solution: Solution) -> Claims:
     """All that is stated of a solution."""
     leaks = [None if b is None else stated_leakage(problem, g, solution.channel) for g, b in enumerate(problem.budgets)]
     information = stated_information(problem, solution.channel)
-    return Claims(information, stated_bound(problem, solution.bound), tuple(leaks))
+    claims = Claims(information, stated_bound(problem, solution.bound), tuple(leaks))
+    if solution.purpose is None:
+        return claims
+    value, bound = stated_value(problem, solution.channel), solution.purpose.worth(problem)
+    return replace(claims, value=value, value_bound=bound)
 
 
 def stated_information(problem: Problem, channel: ExactChannel) -> Decimal:

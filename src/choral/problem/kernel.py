@@ -20,6 +20,7 @@ from choral.describe.display import Listing
 from choral.describe.entropy import entropy_ball, entropy_of
 from choral.errors import ProblemError
 from choral.problem.budget import Budget, FurtherLaw
+from choral.problem.utility import Utility
 
 Index = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -135,7 +136,7 @@ class Problem:
 
     `states[s]` are the values of `columns` in state s. All states have positive weight. `budgets`, when given, has one
     entry per group: None where the code must be independent of it. Under every law in `further` the groups are private too.
-    `conditions` are promises to whoever knows other columns.
+    `conditions` are promises to whoever knows other columns. `utility` is what the code shall be good for; None is bits.
     """
 
     columns: tuple[str, ...]
@@ -146,6 +147,7 @@ class Problem:
     budgets: tuple[Budget | None, ...] = ()
     further: tuple[FurtherLaw, ...] = ()
     conditions: tuple[Conditional, ...] = ()
+    utility: Utility | None = None
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together exactly."""

@@ -20,6 +20,7 @@ from choral.problem.compact import pose_samples
 from choral.problem.kernel import Conditional, Index, Problem, Variable
 from choral.problem.promises import Promise, with_values
 from choral.problem.question import Group, Question, Roles
+from choral.problem.utility import utility_of
 
 
 def pose(
@@ -59,7 +60,8 @@ def pose_self(
 
 def problem_of(law: Law, question: Question, also: Sequence[Any] | None = None) -> Problem:
     """The problem that a law and a question pose, private under the laws in `also` too."""
-    return with_budgets(law, _posed(law, question), question.leakage, question.ratio, also)
+    problem = with_budgets(law, _posed(law, question), question.leakage, question.ratio, also)
+    return with_utility(law, problem, question.utility)
 
 
 def _posed(law: Law, question: Question) -> Problem:
@@ -121,6 +123,25 @@ def with_budgets(
         for k, other in enumerate(also, start=1)
     )
     return replace(problem, further=further)
+
+
+def with_utility(law: Law, problem: Problem, utility: Any) -> Problem:
+    """The problem with what its code shall be good for."""
+    target = problem.target
+    found = utility_of(utility, target.name, target.columns, target.values)
+    if found is None:
+        return problem
+    if law.table is None:
+        raise ProblemError(
+            f"utility={found.name} with a {type(law).__name__} law.",
+            "Give a Joint law, or leave out utility=: compact laws are solved for bits.",
+        )
+    if problem.budgets or problem.further:
+        beside = "budgets" if problem.budgets else "further laws"
+        raise ProblemError(
+            f"utility={found.name} together with {beside}.", f"Leave out the {beside.split()[-1]}, or ask for bits."
+        )
+    return replace(problem, utility=found)
 
 
 def pose_roles(joint: Joint, roles: Roles) -> Problem:

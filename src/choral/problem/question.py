@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from choral.errors import ColumnError, ProblemError, did_you_mean
 from choral.problem.promises import Promise, is_conditional, promise_about, split_promises, twice
+from choral.problem.utility import Cells, Utility
 
 Names: TypeAlias = "str | Sequence[str]"
 Group: TypeAlias = "str | Sequence[str] | Promise"
@@ -47,6 +48,7 @@ class Question:
     ratio    … or a factor
     against  what others may know, columns or several joined by +: every group is protected given each of these, too
     itself   reveal all that is used, and use all by default (self-disclosure)
+    utility  what the code shall be good for: "bits", "accuracy", "squares", or a loss
 
     >>> Question("W", "a").about(["id", "W", "a", "b"])
     Roles(reveal=('W',), protect=(('a',),), use=('id', 'a', 'b'), given=(), needed=('id', 'W', 'a', 'b'))
@@ -60,6 +62,7 @@ class Question:
     ratio: Mapping[Any, Any] | None = None
     against: Names | None = None
     itself: bool = False
+    utility: str | Cells | Utility = "bits"
 
     def about(self, names: Sequence[str]) -> Roles:
         """The parts that columns with these names play; raises `ColumnError` or `ProblemError` where that makes no sense."""

@@ -128,6 +128,25 @@ class Proof(Protocol):
         ...
 
 
+class ValueProof(Protocol):
+    """Why no private channel is worth more, for a utility other than bits: the kinds are in `choral.proofs`."""
+
+    kind: ClassVar[str]
+    """Its name in documents."""
+
+    def worth(self, problem: Problem) -> Fraction:
+        """What no private channel is worth more than, in the unit of the problem's utility."""
+        ...
+
+    def to_document(self, problem: Problem) -> dict[str, Any]:
+        """As the certificate has it (docs/release-format.md)."""
+        ...
+
+    def pulled_back(self, way: WayBack) -> ValueProof:
+        """The proof of the same bound for the problem that was reduced."""
+        ...
+
+
 class Status(Enum):
     """How a search ended. Whatever it says, the channel is private and the bound holds."""
 
@@ -151,7 +170,7 @@ class Solution:
     """What a solver found: a private channel, a bound that can be re-checked, and the story of how.
 
     `history` has the interval (information, upper bound), in bits, as it closed; it is empty where there was no search, and
-    after loading.
+    after loading. `purpose` proves how good a channel can be for a utility other than bits.
     """
 
     channel: ExactChannel
@@ -160,15 +179,19 @@ class Solution:
     status: Status = Status.OPTIMAL
     history: tuple[tuple[float, float], ...] = ()
     solver: str = ""
+    purpose: ValueProof | None = None
 
 
 @dataclass(frozen=True)
 class Claims:
     """What is stated of a solution, in bits with fifteen decimals: information rounded down, all else up.
 
-    `leakage` has one entry per group, None where it is private; it is empty where no group has a budget.
+    `leakage` has one entry per group, None where it is private; it is empty where no group has a budget. `value` and
+    `value_bound` are those of a utility other than bits, in its own unit.
     """
 
     information: Decimal
     upper_bound: Decimal
     leakage: tuple[Decimal | None, ...] = ()
+    value: Fraction | None = None
+    value_bound: Fraction | None = None

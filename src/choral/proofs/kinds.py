@@ -6,14 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from choral.problem.kernel import Problem
-from choral.problem.solution import Proof
+from choral.problem.solution import Proof, ValueProof
 from choral.proofs.determined import DeterminedBound
 from choral.proofs.extreme_points import VertexBound
 from choral.proofs.group import GroupBound
 from choral.proofs.lines import LinesBound
+from choral.proofs.purpose import PurposeBound
 from choral.proofs.rank import RankBound
 
 KINDS = {kind.kind: kind for kind in (VertexBound, GroupBound, DeterminedBound, LinesBound, RankBound)}
+
+
+VALUES: dict[str, type[PurposeBound] | type[RankBound]] = {kind.kind: kind for kind in (PurposeBound, RankBound)}
+"""Those that prove what a code can be worth for a utility."""
+
+
+def value_proof_of(document: Mapping[str, Any], problem: Problem) -> ValueProof:
+    """The proof of what a code can be worth, as `proof_of` reads one about bits."""
+    return VALUES[document["kind"]].of_document(document, problem)
 
 
 def proof_of(document: Mapping[str, Any], problem: Problem) -> Proof:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
@@ -14,7 +14,9 @@ import flint
 from choral.describe.entropy import FIXED, minus_x_ln_x
 from choral.errors import ProblemError
 from choral.problem.kernel import Problem
+from choral.problem.moments import Moments
 from choral.problem.solution import WayBack
+from choral.problem.utility import Squares
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,20 @@ class RankBound:
             share = flint.arb(flint.fmpq(line.weight, problem.total)) / flint.arb(line.length)
             value += share * _sum_over(line, problem.weights, asked.top)
         return problem.target_entropy() - value / flint.arb(2).log()
+
+    def worth(self, problem: Problem) -> Fraction:
+        """The variance that the rank within the group explains, from above."""
+        asked = posed(problem)
+        if asked is None or not isinstance(problem.utility, Squares):
+            raise ProblemError("The rank within the group is no bound here.", "This is a defect; report it.")
+        square = Fraction(0)
+        for line in lines_of(problem.weights, asked.top, asked.labels, asked.condition):
+            above = len(line.groups)
+            squares = sum(
+                (end - start) * (low + above) ** 2 for start, end, low in _swept(line, problem.weights, asked.top)
+            )
+            square += Fraction(squares * line.weight, (problem.total * line.length) << 2 * FIXED)
+        return Moments.of(problem).stated(square, up=True)
 
     def to_document(self, problem: Problem) -> dict[str, Any]:
         """As the certificate has it."""
@@ -62,9 +78,10 @@ def posed(problem: Problem) -> Posed | None:
     """The problem as the closed form sees it, or None where it does not apply.
 
     It does where one group that the state determines is all that is protected, or one `Z | V` with Z and V of the state, and
-    the target has two values.
+    the target has two values; or squared error is all that matters, and r(s) is the mean of the target.
     """
-    if problem.budgets or problem.further or len(problem.target.values) != 2:
+    squares = isinstance(problem.utility, Squares)
+    if problem.budgets or problem.further or (len(problem.target.values) != 2 and not squares):
         return None
     if len(problem.groups) == 1 and not problem.conditions:
         [group] = problem.groups
@@ -77,11 +94,11 @@ def posed(problem: Problem) -> Posed | None:
     if not group.is_function:
         return None
     top = [0] * problem.size
+    numbers = problem.utility.whole[0] if isinstance(problem.utility, Squares) else (0, 1)
     for s, v, w in zip(
         problem.target.state.tolist(), problem.target.value.tolist(), problem.target.weight, strict=True
     ):
-        if v == 1:
-            top[s] = w
+        top[s] += w * numbers[v]
     return Posed(top, group.value.tolist(), condition)
 
 
@@ -147,26 +164,35 @@ def _line(groups: list[list[int]], weights: Sequence[int]) -> Line:
 
 
 def _sum_over(line: Line, weights: tuple[int, ...], top: list[int]) -> flint.arb:
-    """Σ_j length_j · h(t_j), in nats: t_j is swept from interval to interval, in units of 2^-FIXED."""
-    groups = len(line.groups)
+    """Σ_j length_j · h(t_j), in nats."""
+    groups, total = len(line.groups), flint.arb(0)
+    for start, end, low in _swept(line, weights, top):
+        total += flint.arb(end - start) * (
+            minus_x_ln_x(low, groups) + minus_x_ln_x((1 << FIXED) - low - groups, groups)
+        )
+    return total
+
+
+def _swept(line: Line, weights: tuple[int, ...], top: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Every interval with its t, swept from one to the next: (start, end, t), t in units of 2^-FIXED.
+
+    t is rounded down, by less than a unit for every group.
+    """
     held = [sum(weights[piece.state] for piece in pieces) for pieces in line.groups]
 
     def says(g: int, k: int) -> int:
         s = line.groups[g][k].state
         return ((held[g] * top[s]) << FIXED) // (line.weight * weights[s])
 
-    current = [says(g, 0) for g in range(groups)]
+    current = [says(g, 0) for g in range(len(line.groups))]
     turns: dict[int, list[tuple[int, int]]] = {}
     for g, pieces in enumerate(line.groups):
         for k, piece in enumerate(pieces[:-1]):
             turns.setdefault(piece.end, []).append((g, k + 1))
-    low, total = sum(current), flint.arb(0)
+    low = sum(current)
     for start, end in zip(line.breaks[:-1], line.breaks[1:], strict=True):
         for g, k in turns.get(start, ()):
             new = says(g, k)
             low += new - current[g]
             current[g] = new
-        total += flint.arb(end - start) * (
-            minus_x_ln_x(low, groups) + minus_x_ln_x((1 << FIXED) - low - groups, groups)
-        )
-    return total
+        yield start, end, low

@@ -54,6 +54,7 @@ class MergeAlike:
             target=collapsed(problem.target, label),
             budgets=problem.budgets,
             conditions=tuple(replace(promise, both=collapsed(promise.both, label)) for promise in problem.conditions),
+            utility=problem.utility,
         )
         return Reduced(reduced, Joined(problem, reduced, label))
 

@@ -62,7 +62,8 @@ class Joined:
     def invert(self, solution: Solution) -> Solution:
         """The same channel on the original states, and the proof of the same bound for the original problem."""
         channel = ExactChannel(solution.channel.codes, self.states(solution.channel.rows))
-        return replace(solution, channel=channel, bound=solution.bound.pulled_back(self))
+        purpose = None if solution.purpose is None else solution.purpose.pulled_back(self)
+        return replace(solution, channel=channel, bound=solution.bound.pulled_back(self), purpose=purpose)
 
     @property
     def exchangeable(self) -> tuple[tuple[str, ...], ...]:

@@ -79,6 +79,7 @@ class JoinOrbits:
             weights=tuple(weights),
             groups=tuple(collapsed(problem.groups[g], label) for g in kept),
             target=collapsed(problem.target, label),
+            utility=problem.utility,
         )
         return Reduced(reduced, _Unfold(problem, reduced, label, classes, tuple(map(tuple, companions.values()))))
 

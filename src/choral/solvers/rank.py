@@ -44,10 +44,11 @@ Loss = Callable[[Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class RankWithinGroup:
-    """The closed form, with all its codes or cut to few."""
+    """The closed form, with all its codes or cut to few by this loss; `spare` is in its unit."""
 
     codes: int | None = None
     spare: float = 0.0
+    loss: Loss | None = None
 
     def solve(self, problem: Problem) -> Solution:
         """The best private channel; cut where that loses at most `spare` bits, or `codes` are wanted."""
@@ -60,7 +61,7 @@ class RankWithinGroup:
             starts = same_runs(found.t)
         else:
             spare = self.spare if self.codes is None else 0.0
-            starts = best_runs(found.mass, found.t, entropy_loss, self.codes or MOST_CODES, spare)
+            starts = best_runs(found.mass, found.t, self.loss or entropy_loss, self.codes or MOST_CODES, spare)
         channel = channel_of_runs(lines, found, starts, problem.size)
         cut = "" if channel.codes == full else f", {full} intervals joined into {channel.codes} codes"
         return Solution(channel, RankBound(), f"rank within the group{cut}")
@@ -68,7 +69,7 @@ class RankWithinGroup:
 
 def same_runs(t: Floats) -> list[int]:
     """Where runs of intervals begin that say the same."""
-    return [0, *(np.flatnonzero(np.diff(t) > SAME) + 1).tolist()]
+    return [0, *(np.flatnonzero(np.diff(t) > SAME * max(1.0, float(t.max()))) + 1).tolist()]
 
 
 def entropy_loss(mass: Floats, total: Floats) -> Floats:

@@ -15,7 +15,9 @@ code and no constant with the solvers. It reads the law and the channel as integ
    the file gives a group a budget instead, that the budget is kept: ratios in integers, bits in interval arithmetic;
    and the same under every further law that the file lists; for every promise given V, p(z, v, y) · p(v) = p(z, v) · p(v, y);
 5. the information I(W;Y), in interval arithmetic, is what is stated;
-6. the upper bound, recomputed from what proves it, is what is stated.
+6. the upper bound, recomputed from what proves it, is what is stated;
+7. where the file names a utility (right decisions, a loss, squared error): the value of the code, and that no private code is
+   worth more than stated, both in integers.
 
 The first claim that fails is named, and the exit status is 1. Work is priced before it begins: a file that would take more
 than the budget of steps fails the claim "budget", which says nothing about its other claims.
@@ -39,6 +41,7 @@ from choral.verifier.information import compare_bound, compare_information, info
 from choral.verifier.laws import claims_of
 from choral.verifier.names import alike_in_ascii, shown_group, shown_name
 from choral.verifier.privacy import check_further, check_groups, words_for
+from choral.verifier.proof_decision import check_value_bound
 from choral.verifier.proof_determined import bound_when_determined
 from choral.verifier.proof_extreme_points import bound_from_extreme_points
 from choral.verifier.proof_group import bound_from_group
@@ -46,6 +49,7 @@ from choral.verifier.proof_lines import bound_from_lines
 from choral.verifier.proof_rank import bound_from_rank
 from choral.verifier.reading import read
 from choral.verifier.steps import METER, Meter, default_budget
+from choral.verifier.utility import check_value, stated_values, utility_of, words_of
 
 MOST_BUDGET_DIGITS = 30  # of a budget that is given on the command line
 
@@ -103,6 +107,12 @@ def verified(document, say, until):
     remarks = alike_in_ascii(law.columns)
     for remark in remarks:
         say(f"remark       {remark}")
+    utility = utility_of(document, law, target)
+    value, value_bound = stated_values(document) if utility else (None, None)
+    if utility:
+        unchecked = ["" if until != "privacy" else " (not checked)", "" if until == "bound" else " (not checked)"]
+        for line in words_of(utility, target, value, value_bound, unchecked):
+            say(line)
     beside = [key for key in ("recipe", "key", "salt") if key in document]
     if beside:
         say(f"not checked  {', '.join(beside)}: how records become states, and are drawn for, is the curator's word")
@@ -125,6 +135,9 @@ def verified(document, say, until):
         "further_laws": len(further),
         "information": f"{stated_information:f}",
         "upper_bound": f"{stated_bound:f}",
+        "utility": utility.kind if utility else "bits",
+        "value": str(value) if utility else f"{stated_information:f}",
+        "value_bound": str(value_bound) if utility else f"{stated_bound:f}",
         "codes": channel.codes,
         "states": len(prior),
         "digest": document["digest"],
@@ -134,12 +147,18 @@ def verified(document, say, until):
         return found
     compare_information(information(law, used, target, channel, prior), stated_information)
     say("holds        the information, in interval arithmetic")
+    if utility:
+        check_value(law, used, target, utility, channel, prior, value)
+        say(f"holds        what the code is worth: {utility.unit}")
     if until == "information":
         return found
     bound, how = bound_of(document, law, used, target, groups, budgets, conditions, further, prior)
     compare_bound(bound, stated_bound)
     need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
     say(f"holds        the upper bound, {how}")
+    if utility:
+        arguments = (law, used, target, groups, conditions, utility, prior, document, value, value_bound)
+        say(f"holds        that no private code is worth more than stated, {check_value_bound(*arguments)}")
     return {**found, "verified": True, "bound_checked": how}
 
 

@@ -11,7 +11,7 @@ from choral.verifier.claims import ClaimFailed, brief, need
 
 FORMAT = "choral release"
 CARD = "choral card"
-VERSIONS = (1, 2)  # the second adds promises under a condition, and the closed form
+VERSIONS = (1, 2)  # the second adds promises under a condition, utilities, and the closed form
 LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a file has most of
 LONG = (
     50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed

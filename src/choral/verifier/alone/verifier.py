@@ -15,7 +15,9 @@ code and no constant with the solvers. It reads the law and the channel as integ
    the file gives a group a budget instead, that the budget is kept: ratios in integers, bits in interval arithmetic;
    and the same under every further law that the file lists; for every promise given V, p(z, v, y) · p(v) = p(z, v) · p(v, y);
 5. the information I(W;Y), in interval arithmetic, is what is stated;
-6. the upper bound, recomputed from what proves it, is what is stated.
+6. the upper bound, recomputed from what proves it, is what is stated;
+7. where the file names a utility (right decisions, a loss, squared error): the value of the code, and that no private code is
+   worth more than stated, both in integers.
 
 The first claim that fails is named, and the exit status is 1. Work is priced before it begins: a file that would take more
 than the budget of steps fails the claim "budget", which says nothing about its other claims.
@@ -203,7 +205,7 @@ def common_denominator(numbers, what):
 
 FORMAT = "choral release"
 CARD = "choral card"
-VERSIONS = (1, 2)  # the second adds promises under a condition, and the closed form
+VERSIONS = (1, 2)  # the second adds promises under a condition, utilities, and the closed form
 LISTS = (("law", "cells"), ("channel", "states"), ("channel", "rows"))  # what a file has most of
 LONG = (
     50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
@@ -2027,17 +2029,24 @@ def bound_from_rank(law, used, target, groups, conditions, plain, prior):
     together, which is the t_j; and minus the entropy is convex. ∎ Where Z is hidden from whoever knows V, and that is all,
     telling V costs nothing: the same within each v.
     """
-    claim = "upper bound"
-    need(isinstance(law, Table) and plain, claim, "the closed form is about one law, without budgets")
+    need(plain, "upper bound", "the closed form is about one law, without budgets")
+    values = sorted(law.weights(target))
+    need(len(values) == 2, "upper bound", "the closed form is about a target of two values")
+    to_target = law.seen_from(used, target, prior)
+    top, total = {state: to_target[state].get(values[1], 0) for state in prior}, interval(0)
+    for line in laid_out(law, used, groups, conditions, prior, top, "upper bound"):
+        total = add(total, sum_over_line(line, prior, top, law.total))
+    return subtract(entropy_of_target(law, target), total)
+
+
+def laid_out(law, used, groups, conditions, prior, top, claim):
+    """For every condition, or for all where there is none, the groups with their states in the order of r = top / weight."""
+    need(isinstance(law, Table), claim, "the closed form is about a law that is a table")
     need(len(groups) + len(conditions) == 1, claim, "the closed form is about one group")
     columns, first = (groups[0], len(groups[0])) if groups else (conditions[0].columns, len(conditions[0].hidden))
     need(not conditions or not conditions[0].only, claim, "the closed form is about every value of the condition")
     need(law.screens(used, columns), claim, "the closed form is about a group that the state determines")
-    values = sorted(law.weights(target))
-    need(len(values) == 2, claim, "the closed form is about a target of two values")
     where = [used.index(name) for name in columns]
-    to_target = law.seen_from(used, target, prior)
-    top = {state: to_target[state].get(values[1], 0) for state in prior}
     lines = {}
     for state in prior:
         value = tuple([state[i] for i in where])
@@ -2046,40 +2055,372 @@ def bound_from_rank(law, used, target, groups, conditions, plain, prior):
     def compared(a, b):
         return top[a] * prior[b] - top[b] * prior[a]
 
-    total = interval(0)
     for members in lines.values():
         for states in members.values():
             states.sort(key=cmp_to_key(compared))
-        total = add(total, sum_over_line(list(members.values()), prior, top, law.total))
-    return subtract(entropy_of_target(law, target), total)
+    return [list(members.values()) for members in lines.values()]
+
+
+def squares_from_rank(law, used, groups, conditions, prior, first):
+    """Σ_j length_j t_j² for means r(s) = first / weight, from above: what minus the square, also concave, is at least."""
+    claim, total = "value bound", Fraction(0)
+    for line in laid_out(law, used, groups, conditions, prior, first, claim):
+        swept = swept_line(line, prior, first)
+        length, weight = next(swept)
+        square = sum((end - start) * (low + len(line)) ** 2 for start, end, low in swept)
+        total += Fraction(square * weight, (law.total * length) << 2 * BITS)
+    return total
 
 
 def sum_over_line(groups, prior, top, whole):
-    """Σ_j p(j) h(t_j) over the intervals of groups of states, each in the order of r, with t in units of 2^-BITS."""
+    """Σ_j p(j) h(t_j) over the intervals of groups of states, each in the order of r."""
+    spend(sum(map(len, groups)) * 2 * LOGARITHM, "the rank within the group")
+    unit, total = 1 << BITS, interval(0)
+    swept = swept_line(groups, prior, top)
+    length, weight = next(swept)
+    for start, end, low in swept:
+        high = low + len(groups)
+        t = ratio(low, unit)[0], ratio(high, unit)[1]
+        rest = ratio(unit - high, unit)[0], ratio(unit - low, unit)[1]
+        share, at_t = ratio(weight * (end - start), whole * length), entropy([t, rest])
+        total = add(total, (DOWN.multiply(share[0], at_t[0]), UP.multiply(share[1], at_t[1])))
+    return total
+
+
+def swept_line(groups, prior, top):
+    """The length of a line and the weight on it; then its intervals as (start, end, t), t in units of 2^-BITS.
+
+    t is rounded down, by less than a unit for every group.
+    """
     held, count = [sum(prior[s] for s in states) for states in groups], sum(map(len, groups))
-    wide = sum(x.bit_length() for x in held)
-    spend(count * (50 + 2 * LOGARITHM + 8 * product(wide, wide)), "the rank within the group")
+    wide, deep = sum(x.bit_length() for x in held), max(x.bit_length() for x in top.values())
+    spend(count * (50 + 8 * product(wide + deep + BITS, wide + deep + BITS)), "the rank within the group")
     hold(count * (1 + wide // 64), "the rank within the group")
     weight, length = sum(held), lcm(*held)
+    yield length, weight
     turns = {}
     for g, states in enumerate(groups):
         at = 0
         for k, state in enumerate(states):
             turns.setdefault(at, []).append((g, k))
             at += prior[state] * (length // held[g])
-    current, low, unit, total = [0] * len(groups), 0, 1 << BITS, interval(0)
-    places = [*sorted(turns), length]
-    for start, end in pairwise(places):
+    current, low = [0] * len(groups), 0
+    for start, end in pairwise([*sorted(turns), length]):
         for g, k in turns[start]:
             state = groups[g][k]
             new = ((held[g] * top[state]) << BITS) // (weight * prior[state])
             low, current[g] = low + new - current[g], new
-        high = low + len(groups)  # every group is short by less than a unit
-        t = ratio(low, unit)[0], ratio(high, unit)[1]
-        rest = ratio(unit - high, unit)[0], ratio(unit - low, unit)[1]
-        share, at_t = ratio(weight * (end - start), whole * length), entropy([t, rest])
-        total = add(total, (DOWN.multiply(share[0], at_t[0]), UP.multiply(share[1], at_t[1])))
-    return total
+        yield start, end, low
+
+
+# ---- utility ---------------------------------------------------------------------------------------------------------
+# What a code is good for, beside bits: what the file says of it, and what the channel is worth.
+
+
+FIXED = 256  # bits after the point of sums that are rounded down
+SHARE_STATED = Fraction(1, 2**50)  # squares are stated to within this share of the variance, rounded towards caution
+SHARE_CERTAIN = Fraction(1, 2**90)  # … of the variance: what rounding may hide
+MOST_ACTIONS = 10_000
+
+
+class Loss:
+    """What every action costs at every value of the target: `table[a][v]` over `scale`, in integers."""
+
+    def __init__(self, kind, actions, rows):
+        self.kind, self.actions = kind, actions
+        every = [x for row in rows for x in row]
+        spend(len(every) * 20 + sum(4 * product(size_of(x), size_of(x)) for x in every), "the loss")
+        self.scale = lcm(*(x.denominator for x in every))
+        spend(len(every) * product(self.scale.bit_length(), self.scale.bit_length()), "the loss")
+        self.table = [[int(x * self.scale) for x in row] for row in rows]
+        self.offset = 1 if kind == "accuracy" else 0
+        self.unit = "probability of a right decision" if kind == "accuracy" else "minus the expected loss"
+
+
+class Squares:
+    """A numeric target: its values less the least of them, as multiples of `unit`, which are integers."""
+
+    kind = "squares"
+
+    def __init__(self, numbers):
+        least = min(numbers)
+        above = [x - least for x in numbers]
+        spend(len(above) * 20 + sum(4 * product(size_of(x), size_of(x)) for x in above), "the values of the target")
+        bottom = lcm(*(x.denominator for x in above))
+        spend(len(above) * 2 * product(bottom.bit_length(), bottom.bit_length()), "the values of the target")
+        tops = [int(x * bottom) for x in above]
+        common = gcd(*tops) or 1
+        self.numbers, self.step = [x // common for x in tops], Fraction(common, bottom)
+        self.unit = "variance explained"
+
+
+def utility_of(document, law, target):
+    """The utility of a document, or None where it is bits. Only a file of version 2 has one."""
+    claim, given = "utility", document.get("utility")
+    if given is None:
+        beside = "best" in document or {"value", "value_bound"} & set(document["claims"])
+        need(not beside, claim, "a value is stated, but not of what")
+        return None
+    need(document["version"] == 2, claim, "it belongs to version 2 of the format")
+    need(isinstance(law, Table), claim, "it is defined for laws that are tables")
+    need(
+        not document.get("also") and document.get("budgets") is None,
+        claim,
+        "it is not defined beside budgets or further laws",
+    )
+    values = sorted(law.weights(target))
+    kind = given.get("kind") if isinstance(given, dict) else None
+    members = {"kind", "actions", "loss"} if kind == "loss" else {"kind"}
+    need(kind in ("accuracy", "loss", "squares") and set(given) == members, claim, f"{brief(given)} is unknown")
+    if kind == "accuracy":
+        spend(len(values) ** 2, "the loss")
+        hold(len(values) ** 2, "the loss")
+        return Loss(kind, values, [[Fraction(int(a != v)) for v in values] for a in values])
+    if kind == "loss":
+        return Loss(kind, *loss_of(given, len(values)))
+    need(len(target) == 1, claim, "squares are about one column")
+    alphabet = law.alphabets[law.columns.index(target[0])]
+    numbers = [symbol(alphabet[v]) for (v,) in values]
+    need(all(isinstance(x, Fraction) for x in numbers), claim, "squares are about a target that is a number")
+    return Squares(numbers)
+
+
+def loss_of(given, values):
+    """The actions and rows of a loss."""
+    claim, actions, rows = "utility", given["actions"], given["loss"]
+    need(isinstance(actions, list) and 0 < len(actions) <= MOST_ACTIONS, claim, "it lists no actions")
+    need(len({symbol(action) for action in actions}) == len(actions), claim, "it lists an action twice")
+    need(isinstance(rows, list) and len(rows) == len(actions), claim, "it lacks the loss of an action")
+    for row in rows:
+        need(isinstance(row, list) and len(row) == values, claim, "it lacks a loss for a value of the target")
+    hold(len(rows) * values, "the loss")
+    return actions, [[rational(text, claim) for text in row] for row in rows]
+
+
+def stated_values(document):
+    """What is claimed: the value of the channel, and what no private channel is worth more than."""
+    return [rational(document["claims"].get(key), key.replace("_", " ")) for key in ("value", "value_bound")]
+
+
+def words_of(utility, target, value, bound, unchecked):
+    """Lines that say what is claimed of the utility."""
+    about = f"{utility.kind} about {shown_group(target)}"
+    return [
+        f"good for     {about}: {near(value)} {utility.unit}{unchecked[0]}",
+        f"best         {near(bound)}: no private channel is worth more{unchecked[1]}",
+    ]
+
+
+def near(number):
+    """A number for people to read."""
+    try:
+        return f"{float(number):.12g}"
+    except OverflowError:
+        return f"about 2^{number.numerator.bit_length() - number.denominator.bit_length()}"
+
+
+def check_value(law, used, target, utility, channel, prior, stated):
+    """The stated value of the channel must be the true one: exactly, or for squares rounded down by very little."""
+    if isinstance(utility, Loss):
+        found = value_of_decisions(law, used, target, utility, channel, prior)
+        need(stated == found, "value", f"{near(stated)} is stated but it is {near(found)}")
+        return
+    low, variance = value_of_squares(law, used, target, utility, channel, prior)
+    need(
+        stated <= low + variance * SHARE_CERTAIN, "value", f"{near(stated)} is stated but only {near(low)} is explained"
+    )
+    need(low - stated <= variance * SHARE_STATED, "value", f"{near(stated)} is stated but {near(low)} is explained")
+
+
+def value_of_decisions(law, used, target, utility, channel, prior):
+    """Σ_y min_a Σ_w ℓ(a, w) p(w, y), taken from 1 for accuracy and from 0 for a loss."""
+    values = sorted(law.weights(target))
+    [found] = channel.sums([Shares(law, used, target, prior)])
+    masses = [[found[w].get(y, Fraction(0)) for w in values] for y in range(channel.codes)]
+    longest = max(size_of(x) for row in masses for x in row) + max(x.bit_length() for row in utility.table for x in row)
+    spend(
+        channel.codes * len(utility.table) * len(values) * (10 + 4 * product(longest, longest)),
+        "the loss of every code",
+    )
+    least = []
+    for row in masses:
+        bottom = lcm(*(x.denominator for x in row))
+        whole = [int(x * bottom) for x in row]
+        lowest = min(sum(c * x for c, x in zip(line, whole)) for line in utility.table)
+        least.append(Fraction(lowest, bottom * law.total * utility.scale))
+    return utility.offset - added_up(least, "the loss of all codes")
+
+
+def moments(law, used, target, utility, prior):
+    """For every state Σ_w w(s, w) m_w; and mean and variance of the target, all in steps."""
+    number = dict(zip(sorted(law.weights(target)), utility.numbers))
+    longest = max(x.bit_length() for x in utility.numbers) + law.total.bit_length()
+    first, square = {}, 0
+    for state, row in law.seen_from(used, target, prior).items():
+        spend(len(row) * (4 + 2 * product(longest, longest)), "the moments of the target")
+        first[state] = sum(weight * number[w] for w, weight in row.items())
+        square += sum(weight * number[w] ** 2 for w, weight in row.items())
+    hold(len(first), "the moments of the target")
+    mean = Fraction(sum(first.values()), law.total)
+    return first, mean, Fraction(square, law.total) - mean**2
+
+
+def value_of_squares(law, used, target, utility, channel, prior):
+    """Σ_y p(y) E[W|y]² - E[W]² from below, and the variance of W."""
+    first, mean, variance = moments(law, used, target, utility, prior)
+    mass, sums = [0] * channel.codes, [0] * channel.codes
+    for state, weight in prior.items():
+        denominator, codes, numerators = channel.rows[state]
+        wide = FIXED + first[state].bit_length() + weight.bit_length() + denominator.bit_length()
+        spend(len(codes) * (10 + 4 * product(wide, denominator.bit_length())), "the mean of every code")
+        for y, n in zip(codes, numerators):
+            mass[y] += -((-n * weight << FIXED) // denominator)
+            sums[y] += (n * first[state] << FIXED) // denominator
+    wide = max(x.bit_length() for x in sums) + FIXED
+    spend(channel.codes * (10 + 4 * product(2 * wide, 2 * wide)), "the squares of all codes")
+    total = sum((a * a << FIXED) // p for a, p in zip(sums, mass))
+    low = max(Fraction(total, law.total << 2 * FIXED) - mean**2, Fraction(0))
+    return low * utility.step**2, variance * utility.step**2
+
+
+# ---- proof_decision --------------------------------------------------------------------------------------------------
+# A bound on what a code is worth: lines of actions, or chords below minus a square, with multipliers; in integers.
+
+
+CLAIM = "value bound"
+RANK = "from the rank within the group, laid out again"
+
+
+def check_value_bound(law, used, target, groups, conditions, utility, prior, document, value, stated):
+    """The stated bound must be what its proof gives, and not below the value; returns what gives it, in words.
+
+    A bound on a loss is exact. One on squares is rounded up, by very little.
+    """
+    proof = document.get("best")
+    need(isinstance(proof, dict), CLAIM, "no proof is given")
+    kind, exactly = proof.get("kind"), isinstance(utility, Loss)
+    if kind == "rank" and not exactly:
+        first, mean, variance = moments(law, used, target, utility, prior)
+        square = squares_from_rank(law, used, groups, conditions, prior, first)
+        found, spread, how = (square - mean**2) * utility.step**2, variance * utility.step**2, RANK
+    else:
+        need(kind == "decision", CLAIM, f"its kind {brief(kind)} is unknown")
+        lines = (Actions if exactly else ParabolaChords)(law, used, target, utility, prior, proof)
+        found = lines.value(least_cost(law, used, groups, conditions, lines, prior, proof))
+        spread, how = lines.spread, "from its lines and multipliers"
+    found = found if exactly else min(found, spread)  # no more is explained than there is
+    good = stated + spread * SHARE_CERTAIN >= found and stated - found <= spread * SHARE_STATED
+    need(good, CLAIM, f"{near(stated)} is stated but its proof gives {near(found)}")
+    need(stated >= value, CLAIM, "it is below the value of the code")
+    return how + (", and the code attains it" if stated == value else "")
+
+
+class Actions:
+    """A line per action: at state s, p(s) times the expected loss, in integers over `scale` times the weight of all."""
+
+    def __init__(self, law, used, target, utility, prior, proof):
+        need("knots" not in proof, CLAIM, "a loss has no knots")
+        self.spread = 0  # what it proves is exact
+        self.table, self.scale, self.offset = utility.table, utility.scale, utility.offset
+        self.count, self.seen = len(utility.table), law.seen_from(used, target, prior)
+        self.number = {value: k for k, value in enumerate(sorted(law.weights(target)))}
+        self.wide = law.total.bit_length() + max(x.bit_length() for row in utility.table for x in row)
+
+    def at(self, state):
+        """What every line costs at a state."""
+        here = [(self.number[w], x) for w, x in self.seen[state].items()]
+        spend(self.count * len(here) * (4 + product(self.wide, self.wide)), "lines at every state")
+        return [sum(line[k] * x for k, x in here) for line in self.table]
+
+    def value(self, cost):
+        """What a code is worth that costs so much."""
+        return self.offset - cost
+
+
+class ParabolaChords:
+    """A line per pair of neighbouring knots a ≤ b: the chord ab - (a + b) m of -m², below it for every m between them.
+
+    The knots reach from the least mean of a state to the largest, so every mean m of a code lies between two neighbours: the
+    least of the chords there is at most -m², and a code costs at least Σ_y p(y) (least chord), its square E[W]² aside.
+    """
+
+    def __init__(self, law, used, target, utility, prior, proof):
+        self.first, self.mean, variance = moments(law, used, target, utility, prior)
+        listed = proof.get("knots")
+        need(isinstance(listed, list) and len(listed) > 1, CLAIM, "it has no knots")
+        knots = [rational(text, CLAIM) for text in listed]
+        bottom = common_denominator(knots, "knots")
+        spend(len(knots) * 20 * product(bottom.bit_length(), bottom.bit_length()), "knots")
+        tops = [int(x * bottom) for x in knots]
+        need(all(a <= b for a, b in pairwise(tops)), CLAIM, "its knots are not in order")
+        self.lines = [(a * b, (a + b) * bottom) for a, b in pairwise(tops)]
+        self.scale, self.count, self.prior, self.step = bottom**2, len(self.lines), prior, utility.step
+        self.spread, longest = variance * utility.step**2, max(map(int.bit_length, tops)) + bottom.bit_length()
+        self.wide = max(longest, law.total.bit_length() + max(x.bit_length() for x in self.first.values()))
+        spend(len(prior) * (10 + 4 * product(self.wide, self.wide)), "knots")
+        for state, weight in prior.items():
+            inside = tops[0] * weight <= self.first[state] * bottom <= tops[-1] * weight
+            need(inside, CLAIM, f"its knots leave out the state {brief(state)}")
+
+    def at(self, state):
+        """What every line costs at a state."""
+        weight, first = self.prior[state], self.first[state]
+        spend(self.count * (4 + 2 * product(self.wide, self.wide)), "lines at every state")
+        return [constant * weight - slope * first for constant, slope in self.lines]
+
+    def value(self, cost):
+        """The variance that is explained where minus the square of the mean is so much on average."""
+        return (-cost - self.mean**2) * self.step**2
+
+
+def least_cost(law, used, groups, conditions, lines, prior, proof):
+    """A private code costs at least Σ_s p(s) min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))], for any multipliers ν.
+
+    What an action costs is a line in the posterior: linear in p(s|y), as Σ_s p(s|y) E[ℓ(a, W) | s]. For each code and the
+    line that is least for it, Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy, and so for the equations of a condition; so
+    replacing it, state by state, by the least of all lines less their multipliers can only lower the sum. ∎
+
+    All in integers: weights, lines over one denominator, multipliers over another.
+    """
+    equations = equations_of(proof, law, groups, conditions, used, prior)
+    listed, scale = proof.get("multipliers"), lines.scale
+    need(isinstance(listed, list) and len(listed) == lines.count, CLAIM, "it lacks multipliers for a line")
+    for row in listed:
+        need(isinstance(row, list) and len(row) == len(equations), CLAIM, "it lacks multipliers for a row")
+    nu = [[rational(x, CLAIM) / divisor for x, (_, divisor) in zip(row, equations)] for row in listed]
+    common = common_denominator([x for row in nu for x in row], "multipliers")
+    longest = max((size_of(x) for row in nu for x in row), default=0) + scale.bit_length() + common.bit_length()
+    spend(lines.count * len(equations) * (5 + 2 * product(longest, longest)), "multipliers")
+    whole = [[int(x * common) * scale for x in row] for row in nu]
+    wide, total = lines.wide + 2 * law.total.bit_length(), 0
+    for state in prior:
+        pull = [(i, numerators[state]) for i, (numerators, _) in enumerate(equations) if numerators[state]]
+        spend(lines.count * (len(pull) + 2) * (4 + product(wide, longest)), "lines at every state")
+        total += min(
+            common * cost - sum(prices[i] * x for i, x in pull) for cost, prices in zip(lines.at(state), whole)
+        )
+    return Fraction(total, common * scale * law.total)
+
+
+def equations_of(proof, law, groups, conditions, used, prior):
+    """For every row of a proof ({state: integer}, divisor): w(s) e(s) = integer / divisor, and Σ_s p(s|y) e(s) = 0."""
+    kinds = [sorted(law.weights(group)) for group in groups]
+    known, found, seen = iter(places_of(proof, kinds)), [], set()
+    for row in proof["rows"]:
+        if is_beside(row):
+            need(row[0] == "given" and tuple(row) not in seen, CLAIM, f"bad row {brief(row)}")
+            seen.add(tuple(row))
+            equation = condition_row(row, conditions, used, prior)
+            found.append((equation.numerators, equation.divisor))
+            continue
+        g, z = next(known)
+        share, to_group = law.weights(groups[g])[z], law.seen_from(used, groups[g], prior)
+        spend(len(prior) * (10 + 2 * product(law.total.bit_length(), law.total.bit_length())), "the rows of a proof")
+        hold(len(prior), "the rows of a proof")
+        found.append(
+            ({s: law.total * to_group[s].get(z, 0) - share * w for s, w in prior.items()}, law.total),
+        )
+    return found
 
 
 # ---- vertices --------------------------------------------------------------------------------------------------------
@@ -2599,6 +2940,12 @@ def verified(document, say, until):
     remarks = alike_in_ascii(law.columns)
     for remark in remarks:
         say(f"remark       {remark}")
+    utility = utility_of(document, law, target)
+    value, value_bound = stated_values(document) if utility else (None, None)
+    if utility:
+        unchecked = ["" if until != "privacy" else " (not checked)", "" if until == "bound" else " (not checked)"]
+        for line in words_of(utility, target, value, value_bound, unchecked):
+            say(line)
     beside = [key for key in ("recipe", "key", "salt") if key in document]
     if beside:
         say(f"not checked  {', '.join(beside)}: how records become states, and are drawn for, is the curator's word")
@@ -2621,6 +2968,9 @@ def verified(document, say, until):
         "further_laws": len(further),
         "information": f"{stated_information:f}",
         "upper_bound": f"{stated_bound:f}",
+        "utility": utility.kind if utility else "bits",
+        "value": str(value) if utility else f"{stated_information:f}",
+        "value_bound": str(value_bound) if utility else f"{stated_bound:f}",
         "codes": channel.codes,
         "states": len(prior),
         "digest": document["digest"],
@@ -2630,12 +2980,18 @@ def verified(document, say, until):
         return found
     compare_information(information(law, used, target, channel, prior), stated_information)
     say("holds        the information, in interval arithmetic")
+    if utility:
+        check_value(law, used, target, utility, channel, prior, value)
+        say(f"holds        what the code is worth: {utility.unit}")
     if until == "information":
         return found
     bound, how = bound_of(document, law, used, target, groups, budgets, conditions, further, prior)
     compare_bound(bound, stated_bound)
     need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
     say(f"holds        the upper bound, {how}")
+    if utility:
+        arguments = (law, used, target, groups, conditions, utility, prior, document, value, value_bound)
+        say(f"holds        that no private code is worth more than stated, {check_value_bound(*arguments)}")
     return {**found, "verified": True, "bound_checked": how}
 
 

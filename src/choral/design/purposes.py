@@ -1,0 +1,108 @@
+"""Codes for a purpose: decisions by a linear program in fractions, squares by chords or by the rank within the group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+
+from choral.design.limits import Clock
+from choral.errors import StoppedError
+from choral.exact.decisions import Vertex, best_for_lines, joined_codes
+from choral.exact.purpose import losses
+from choral.exact.repair import repair
+from choral.problem.kernel import Problem
+from choral.problem.moments import Moments
+from choral.problem.solution import Solution, Status
+from choral.problem.utility import Decisions, Lines
+from choral.proofs.group import GroupBound
+from choral.proofs.purpose import PurposeBound
+from choral.proofs.rank import RankBound, posed
+from choral.solvers.exact_optimum import constant_channel
+from choral.solvers.rank import RankWithinGroup
+from choral.solvers.squares import SquaresByChords, squares_loss
+
+MOST_SUBSETS = 30
+"""Sets of actions that are all tried where fewer codes are asked for than are best."""
+
+
+def nothing_told(problem: Problem, how: str, status: Status) -> Solution:
+    """One code for everybody, and the bound that no multiplier improves: everybody is told apart."""
+    knots: tuple[Fraction, ...] = ()
+    lines = len(problem.utility.actions) if isinstance(problem.utility, Decisions) else 1
+    if not isinstance(problem.utility, Decisions):
+        means = [Fraction(m, w) for m, w in zip(Moments.of(problem).first, problem.weights, strict=True)]
+        knots = min(means), max(means)
+    purpose = PurposeBound((), ((),) * lines, knots)
+    return Solution(constant_channel(problem), GroupBound.best(problem), how, status, purpose=purpose)
+
+
+def solve_decision(problem: Problem, clock: Clock) -> Solution:
+    """The channel with the least expected loss, and its proof; with few codes, the best that was found."""
+    utility = problem.utility
+    assert isinstance(utility, Decisions)
+    try:
+        best = best_for_lines(problem, utility.lines, clock.left)
+    except StoppedError:
+        return nothing_told(problem, "linear program over the actions, stopped", Status.STOPPED)
+    how = f"linear program over {len(utility.actions)} actions" + ("" if best.optimal else ", not closed in fractions")
+    status = Status.OPTIMAL if best.optimal else Status.STALLED
+    channel = best.channel
+    most = clock.limits.codes
+    if most is not None and channel.codes > most:
+        fewer = _fewer_actions(problem, utility, best, most, clock)
+        how += (
+            f"; {fewer.channel.codes} of {channel.codes} codes kept, at a cost of {float(fewer.cost - best.cost):.3g}"
+        )
+        channel = fewer.channel
+    return Solution(channel, GroupBound.best(problem), how, status, purpose=best.bound)
+
+
+def _fewer_actions(problem: Problem, utility: Decisions, best: Vertex, most: int, clock: Clock) -> Vertex:
+    """The best channel for at most so many actions: of all sets of them if these are few, else of those that lose least."""
+    actions = range(len(utility.actions))
+    sets = [*combinations(actions, most)] if comb(len(actions), most) <= MOST_SUBSETS else []
+    found: Vertex | None = None
+    for chosen in sets or [tuple(_dropped(problem, utility, best, most))]:
+        lines = Lines.of([utility.loss[a] for a in chosen])
+        try:
+            tried = best_for_lines(problem, lines, clock.left)
+        except StoppedError:
+            break
+        if found is None or tried.cost < found.cost:
+            found = tried
+    return found or _joined(problem, utility, best, most)
+
+
+def _joined(problem: Problem, utility: Decisions, best: Vertex, most: int) -> Vertex:
+    """The channel with the codes of dropped actions joined to those of others: private, and at hand where time is up."""
+    table, kept = losses(problem, utility, best.channel), _dropped(problem, utility, best, most)
+    number = [min(range(len(kept)), key=lambda k: row[kept[k]]) for row in table]
+    channel = joined_codes(best.channel, number, len(kept))
+    return replace(best, channel=channel, lines=tuple(kept), cost=_cost(table, kept))
+
+
+def _dropped(problem: Problem, utility: Decisions, best: Vertex, most: int) -> list[int]:
+    """The actions that are left when, one after another, the one is dropped whose codes lose least by another's."""
+    table = losses(problem, utility, best.channel)
+    kept = list(best.lines)
+    while len(kept) > most:
+        kept.remove(min(kept, key=lambda a: _cost(table, [b for b in kept if b != a])))
+    return kept
+
+
+def _cost(table: list[list[Fraction]], actions: list[int]) -> Fraction:
+    return sum((min(row[a] for a in actions) for row in table), Fraction(0))
+
+
+def solve_squares(problem: Problem, clock: Clock) -> Solution:
+    """The channel that explains most of the variance of a numeric target, or nearly; whatever ends the search."""
+    limits = clock.limits
+    if posed(problem) is not None:
+        spare = limits.tol * float(Moments.of(problem).variance)
+        found = RankWithinGroup(limits.codes, spare, squares_loss).solve(problem)
+        return replace(found, bound=GroupBound.best(problem), purpose=RankBound())
+    rough = SquaresByChords(limits.tol, limits.rel_tol, limits.codes).solve(problem, clock.say, clock.stopped)
+    channel = repair(problem, rough.channel)
+    return Solution(channel, GroupBound.best(problem), rough.how, rough.status, rough.history, purpose=rough.bound)

@@ -1,0 +1,121 @@
+"""The linear program over lines, in floats: one code per line, and a basis from which fractions can be computed.
+
+Minimise Σ_s p(s) Σ_l q(l | s) c_l(s) over private channels q with one code per line. Where the lines are a loss, one per
+action, that is the whole problem: codes for which the same action is best may be joined, privacy stays and nothing is lost.
+
+A basis of it has, beside one line of its own for every state, as many (state, line) pairs as there are (line, equation) pairs
+with a price (some of them, where the optimum is degenerate, may be slack). `choral.exact.decisions` makes fractions of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+
+from choral.errors import SolverError, StoppedError
+from choral.problem.form import equations
+from choral.problem.kernel import Floats, Problem
+
+TOLERANCE = 1e-10
+"""Of HiGHS, for feasibility and optimality: the least that it accepts."""
+SHAKEN = 1e-7
+"""Relative size of random changes to the costs, for a second try: they tell apart lines that are equally good."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An optimum in floats, and its basis.
+
+    `basis[s]` are the lines of state s in the basis, `held` the (line, equation) pairs that have a price, `slack` the states
+    whose sum has none (where lines are equally good), `channel` is p(line | s) and `prices[l]` are the multipliers of line l,
+    one per equation, for costs and equations as integers.
+    """
+
+    basis: list[list[int]]
+    slack: list[int]
+    held: list[tuple[int, int]]
+    channel: Floats
+    prices: list[list[float]]
+
+
+class Program:
+    """Columns are (line, state) pairs, rows the states and the equations of every line but the last, which follow."""
+
+    def __init__(self, problem: Problem, cost: Sequence[Sequence[int]]) -> None:
+        matrix = equations(problem).at(range(problem.size))
+        self.states, self.lines, self.rows = problem.size, len(cost), len(matrix)
+        self.largest = max((abs(x) for row in cost for x in row), default=0) or 1
+        self.cost = np.array([[x / self.largest for x in row] for row in cost])
+        self.scale = [max(map(abs, row)) or 1 for row in matrix]
+        self.matrix = np.array([[x / m for x in row] for row, m in zip(matrix, self.scale, strict=True)])
+        self.matrix = self.matrix.reshape(-1, self.states)
+
+    def solved(self, seed: int = 0, seconds: float | None = None) -> Found:
+        """What HiGHS finds; another seed leads to another basis where there are several that are optimal."""
+        solver = self._solver(seed, seconds)
+        solver.run()
+        status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kTimeLimit:
+            raise StoppedError("The linear program over the lines was stopped.", "Give it more time.")
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise SolverError("The linear program over the lines has no solution.", "This is a defect; report it.")
+        basic = highspy.HighsBasisStatus.kBasic
+        basis, solution = solver.getBasis(), solver.getSolution()
+        chosen = np.array([x == basic for x in basis.col_status]).reshape(self.lines, self.states)
+        held = [divmod(k, self.rows) for k, x in enumerate(basis.row_status[self.states :]) if x != basic]
+        slack = [s for s, x in enumerate(basis.row_status[: self.states]) if x == basic]
+        channel = np.maximum(np.array(solution.col_value).reshape(self.lines, self.states), 0.0)
+        dual = np.array(solution.row_dual[self.states :]).reshape(self.lines - 1, self.rows) * self.largest
+        prices = [[x / m for x, m in zip(row, self.scale, strict=True)] for row in dual.tolist()]
+        return Found(
+            [np.flatnonzero(chosen[:, s]).tolist() for s in range(self.states)],
+            slack,
+            held,
+            channel,
+            [*prices, [0.0] * self.rows],
+        )
+
+    def _solver(self, seed: int, seconds: float | None) -> highspy.Highs:
+        n, lines = self.states, self.lines
+        cost = self.cost
+        if seed:
+            random = np.random.default_rng(seed)
+            cost = cost * (1 + SHAKEN * random.random(cost.shape)) if seed > 1 else cost
+        program = highspy.HighsLp()
+        program.num_col_, program.num_row_ = n * lines, n + (lines - 1) * self.rows
+        program.col_cost_ = cost.ravel()
+        program.col_lower_, program.col_upper_ = np.zeros(n * lines), np.full(n * lines, highspy.kHighsInf)
+        right = np.concatenate([np.ones(n), np.zeros((lines - 1) * self.rows)])
+        program.row_lower_ = program.row_upper_ = right
+        starts, index, value = self._columns()
+        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        program.a_matrix_.start_, program.a_matrix_.index_, program.a_matrix_.value_ = starts, index, value
+        solver = highspy.Highs()
+        solver.silent()
+        solver.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
+        solver.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+        solver.setOptionValue("random_seed", seed)
+        if seed:
+            solver.setOptionValue("presolve", "off")
+        if seconds is not None:
+            solver.setOptionValue("time_limit", seconds)
+        solver.passModel(program)
+        return solver
+
+    def _columns(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Floats]:
+        """The matrix, column by column: a one in the row of the state, then what its line's equations are there."""
+        starts, index, value = [0], [], []
+        here = [np.flatnonzero(self.matrix[:, s]) for s in range(self.states)]
+        for line in range(self.lines):
+            for s in range(self.states):
+                index.append(s)
+                value.append(1.0)
+                if line < self.lines - 1:
+                    index.extend((self.states + line * self.rows + here[s]).tolist())
+                    value.extend(self.matrix[here[s], s].tolist())
+                starts.append(len(index))
+        return np.array(starts, dtype=np.int32), np.array(index, dtype=np.int32), np.array(value)

@@ -1,0 +1,368 @@
+"""Codes for a purpose: right decisions, losses, squared error. Optimum, proof, file and refusals."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from exact_lp import least_loss
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws import exactly_private, full_joints, joints
+
+import choral as ch
+from choral.errors import ProblemError, VerificationError
+from choral.exact import certificate
+from choral.exact.decisions import best_for_lines
+from choral.problem.pose import pose
+from choral.proofs.purpose import PurposeBound, least_cost
+from choral.verifier import reading
+
+PROMISES = [
+    (["X1"], [(("X1",), (), {})]),
+    (["X1", "X2"], [(("X1",), (), {}), (("X2",), (), {})]),
+    ([("X1", "X2")], [(("X1", "X2"), (), {})]),
+    (["X1 | X2"], [(("X1",), ("X2",), {})]),
+    (["X1", "X1 | X2"], [(("X1",), (), {}), (("X1",), ("X2",), {})]),
+    (["X1 | W"], [(("X1",), ("W",), {})]),
+    (["X2", "X1 | W"], [(("X2",), (), {}), (("X1",), ("W",), {})]),
+    (["X1 | W=0"], [(("X1",), ("W",), {"W": 0})]),
+    (["X2", "X1 | X2+W"], [(("X2",), (), {}), (("X1",), ("X2", "W"), {})]),
+]
+"""What `protect` says, and the same as (hidden, known, limited to)."""
+COSTS = st.one_of(st.integers(0, 3), st.integers(-5, 20), st.fractions(-3, 3, max_denominator=7))
+
+
+def used_columns(joint):
+    """What the channel looks at by default: every column but W."""
+    return [name for name in joint.names if name != "W"]
+
+
+def target_values(joint):
+    return sorted({values[joint.position("W")] for values, _ in joint.items()})
+
+
+@st.composite
+def losses(draw, values):
+    actions = draw(st.integers(1, 4))
+    return {(f"a{a}", w): draw(COSTS) for a in range(actions) for w in values}
+
+
+# ---- decisions: the optimum of a linear program, in fractions ------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_a_decision_is_the_optimum_of_an_independent_program(data):
+    """Accuracy or any loss, under every kind of promise: value, bound and an independent simplex are one fraction."""
+    joint = data.draw(st.one_of(full_joints(shapes=((2, 2), (2, 3), (2, 2, 2))), joints(most_states=8, max_target=3)))
+    protect, promises = data.draw(st.sampled_from(PROMISES))
+    values = target_values(joint)
+    utility = data.draw(st.one_of(st.just("accuracy"), losses(values)))
+    d = ch.disclose(joint, "W", protect=protect, utility=utility)
+    assert exactly_private(d)
+    if utility == "accuracy":
+        lines, offset = [{w: int(w != a) for w in values} for a in values], 1
+    else:
+        actions = list(dict.fromkeys(action for action, _ in utility))
+        lines, offset = [{w: utility[a, w] for w in values} for a in actions], 0
+    expected = offset - least_loss(joint, ["W"], used_columns(joint), promises, lines)
+    assert d.claims.value == expected == d.claims.value_bound
+    d.verify()
+    advised = {} if d.actions is None else dict(enumerate(d.actions))
+    assert len(set(advised.values())) == d.codes
+
+
+def test_xor_is_told_exactly():
+    """Two fair bits, their sum: nothing about either, all about the sum."""
+    joint = ch.Joint.from_counts({(0, 0, 0): 1, (1, 0, 1): 1, (1, 1, 0): 1, (0, 1, 1): 1}, ["W", "X1", "X2"])
+    d = ch.disclose(joint, "W", utility="accuracy")
+    assert (d.value, d.value_bound, d.actions, d.information) == (1.0, 1.0, (0, 1), 1.0)
+    assert d.gap == 0.0
+
+
+def test_the_loss_of_the_issue():
+    """A loss may list only what costs something; what is left out costs nothing."""
+    joint = ch.Joint.from_counts(
+        {("pays", "m", "lo"): 3, ("pays", "m", "hi"): 9, ("defaults", "m", "lo"): 4, ("defaults", "m", "hi"): 1,
+         ("pays", "f", "lo"): 2, ("pays", "f", "hi"): 7, ("defaults", "f", "lo"): 5, ("defaults", "f", "hi"): 2},
+        ["W", "sex", "income"],
+    )  # fmt: skip
+    short = {("deny", "pays"): 5, ("grant", "defaults"): 20}
+    whole = {**short, ("deny", "defaults"): 0, ("grant", "pays"): 0}
+    d, e = (ch.disclose(joint, "W", protect=["sex"], utility=loss) for loss in (short, whole))
+    assert d.claims == e.claims
+    blind = min(Fraction(5 * 21, 33), Fraction(20 * 12, 33))
+    assert -blind <= d.value <= 0
+    assert set(d.actions) <= {"deny", "grant"}
+
+
+def test_what_each_code_advises_is_best_for_it():
+    """`actions` against p(w | y), recomputed here."""
+    cells = [(w, x, u) for w in range(3) for x in range(2) for u in range(4)]
+    joint = ch.Joint.from_counts({(w, x, u): 1 + (3 * w + 5 * x * u + u) % 7 for w, x, u in cells}, ["W", "X", "U"])
+    d = ch.disclose(joint, "W", protect=["X"], utility="accuracy")
+    right = Fraction(0)
+    for y, law in enumerate(d.p_w_given_y):
+        assert law[d.problem.target.values.index(d.actions[y])] == max(law)
+        right += d.p_y[y] * max(law)
+    assert right == d.claims.value
+
+
+@settings(max_examples=20)
+@given(full_joints(), st.integers(1, 3))
+def test_fewer_codes_are_kept_and_cost_something_or_nothing(joint, codes):
+    """With `codes`, at most as many; private still; the bound stays that of unlimited codes."""
+    free = ch.disclose(joint, "W", protect=["X1"], utility="accuracy")
+    few = ch.disclose(joint, "W", protect=["X1"], utility="accuracy", codes=codes)
+    assert few.codes <= codes
+    assert exactly_private(few)
+    assert few.claims.value <= free.claims.value == few.claims.value_bound
+    if codes == 1:
+        assert few.claims.value == Fraction(max(few.problem.target.marginal), few.problem.total)
+    few.verify()
+
+
+@settings(max_examples=15)
+@given(full_joints(shapes=((2, 2), (2, 3))), st.data())
+def test_any_multipliers_prove_a_bound(joint, data):
+    """Whatever the multipliers, what they prove is not below the optimum: the argument does not rest on floats."""
+    problem = ch.disclose(joint, "W", utility="accuracy").problem
+    lines = problem.utility.lines
+    best = best_for_lines(problem, lines)
+    count = len(best.bound.rows)
+    rows = [
+        data.draw(st.lists(st.fractions(-2, 2, max_denominator=9), min_size=count, max_size=count)) for _ in lines.table
+    ]
+    assert least_cost(problem, lines, PurposeBound(best.bound.rows, tuple(map(tuple, rows)))) <= best.cost
+
+
+def test_orbits_carry_the_proof_back():
+    """Exchangeable samples are joined into types; multipliers are shared out among companions."""
+    counts = {(int(sum(x) >= 2), *x): 1 + sum(x) for x in [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]}
+    counts |= {(1 - w, *x): 1 for (w, *x) in counts}
+    joint = ch.Joint.from_counts(counts, ["W", "X1", "X2", "X3"])
+    d = ch.disclose(joint, "W", utility="accuracy")
+    assert "joined into" in d.how
+    assert d.claims.value == d.claims.value_bound
+    d.verify()
+
+
+# ---- squares: chords of a parabola, or the rank within the group ---------------------------------------------------
+
+
+def explained(d):
+    """Var E[W|Y], from the posteriors of the target alone."""
+    numbers = [Fraction(w) for w in d.problem.target.values]
+    means = [sum(p * w for p, w in zip(law, numbers, strict=True)) for law in d.p_w_given_y]
+    mean = sum(p * m for p, m in zip(d.p_y, means, strict=True))
+    return sum(p * m**2 for p, m in zip(d.p_y, means, strict=True)) - mean**2
+
+
+@settings(max_examples=10)
+@given(st.data())
+def test_squares_hold_the_optimum_between_value_and_bound(data):
+    """An independent program over the chords of seven knots is above the optimum by at most a quarter of a squared cell."""
+    joint = data.draw(
+        st.one_of(full_joints(shapes=((2, 2), (2, 3))), joints(most_states=6, max_target=3, samples=(2, 2)))
+    )
+    protect, promises = data.draw(st.sampled_from(PROMISES))
+    d = ch.disclose(joint, "W", protect=protect, utility="squares")
+    assert exactly_private(d)
+    value = explained(d)
+    mean = sum(Fraction(w) * p for w, p in zip(d.problem.target.values, d.problem.target.marginal, strict=True))
+    variance = sum(
+        Fraction(w) ** 2 * p for w, p in zip(d.problem.target.values, d.problem.target.marginal, strict=True)
+    )
+    mean, variance = mean / d.problem.total, variance / d.problem.total - (mean / d.problem.total) ** 2
+    assert d.claims.value <= value <= d.claims.value + variance / 2**50
+    values = target_values(joint)
+    cell = Fraction(values[-1] - values[0], 6)
+    knots = [values[0] + k * cell for k in range(7)]
+    lines = [{w: a * b - (a + b) * w for w in values} for a, b in pairwise(knots)]
+    above = -least_loss(joint, ["W"], used_columns(joint), promises, lines) - mean**2
+    assert value <= above
+    assert d.claims.value_bound >= above - cell**2 / 4
+    assert d.claims.value_bound <= d.claims.value + variance / 10**5
+    d.verify()
+
+
+def test_squares_of_one_group_are_the_rank_within_it():
+    """Means 0, 3 against 1, 2 in halves: the ranks go together, so (0+1)/2 and (3+2)/2 are told, worth their variance, 1."""
+    counts = {(0, "a", 0): 1, (3, "a", 1): 1, (1, "b", 0): 1, (2, "b", 1): 1}
+    d = ch.disclose(ch.Joint.from_counts(counts, ["W", "Z", "U"]), "W", protect=["Z"], utility="squares")
+    assert (d.value, d.value_bound, d.codes) == (1.0, 1.0, 2)
+    assert "rank within the group" in d.how
+
+
+@pytest.mark.parametrize("protect", [["Z"], ["Z", "U"]])
+@pytest.mark.parametrize("codes", [1, 2, 3])
+def test_few_codes_for_squares(protect, codes):
+    """At most as many as were asked for; one code explains nothing; the bound stays that of unlimited codes."""
+    counts = {(w, z, u): 1 + (w * z + 2 * u + w) % 5 for w in range(6) for z in range(3) for u in range(4)}
+    joint = ch.Joint.from_counts(counts, ["W", "Z", "U"])
+    free = ch.disclose(joint, "W", protect=protect, utility="squares")
+    few = ch.disclose(joint, "W", protect=protect, utility="squares", codes=codes)
+    assert few.codes <= codes
+    assert few.claims.value <= free.claims.value_bound
+    assert codes > 1 or few.value == 0
+    assert few.claims.value_bound == free.claims.value_bound
+    few.verify()
+
+
+def test_a_target_of_thousands_of_values_and_any_unit():
+    """Squares look at means alone; a change of unit and of zero changes the value by the square of the unit."""
+    rows = [((w * w) % 2003, w % 2, w % 7) for w in range(1500)]
+    joint = ch.Joint.from_counts(dict.fromkeys(rows, 1), ["W", "Z", "U"])
+    moved = ch.Joint.from_counts({(Fraction(w, 1000) - 5, *rest): 1 for w, *rest in rows}, ["W", "Z", "U"])
+    d, e = (ch.disclose(law, "W", protect=["Z", "U"], utility="squares") for law in (joint, moved))
+    assert len(d.problem.target.values) > 700
+    assert d.claims.value / 10**6 == e.claims.value
+    d.verify()
+
+
+def test_a_target_that_does_not_vary():
+    joint = ch.Joint.from_counts({(7, z, u): 1 + z * u for z in (0, 1) for u in (0, 1, 2)}, ["W", "Z", "U"])
+    for protect in (["Z"], ["Z", "U"]):
+        d = ch.disclose(joint, "W", protect=protect, utility="squares")
+        assert (d.value, d.value_bound) == (0, 0)
+        d.verify()
+
+
+# ---- the file ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def decision():
+    joint = ch.Joint.from_counts(
+        {(w, x, u): 1 + w * u + (1 - w) * (2 - u) for w in range(2) for x in range(2) for u in range(3)},
+        ["W", "X", "U"],
+    )
+    return ch.disclose(joint, "W", protect=["X"], utility={("a", 0): 0, ("a", 1): 1, ("b", 0): "1/2", ("b", 1): 0})
+
+
+def test_a_file_with_a_utility_comes_back_the_same(decision, tmp_path):
+    """Saved, loaded, verified by the file that people copy: the same value, bound, actions and digest."""
+    path = decision.save(tmp_path / "d.choral")
+    again = ch.load(path)
+    assert (again.claims, again.digest, again.actions) == (decision.claims, decision.digest, decision.actions)
+    again.verify()
+    alone = Path(ch.__file__).parent / "verifier" / "alone" / "verifier.py"
+    ran = subprocess.run([sys.executable, alone, path], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0
+    assert "no private code is worth more" in ran.stdout
+    document = json.loads(path.read_text())
+    assert document["version"] == 2
+
+
+def test_an_older_verifier_refuses_it(decision, tmp_path):
+    """The verifier of version 1 knows nothing of utilities, and says so before it checks anything."""
+    text = certificate.document_to_text(decision.document)
+    kept = reading.VERSIONS
+    reading.VERSIONS = (1,)
+    try:
+        with pytest.raises(VerificationError, match="newer than 1"):
+            certificate.check(json.loads(text))
+    finally:
+        reading.VERSIONS = kept
+
+
+def altered(document, change):
+    """The document with a change and its digest made to fit again."""
+    copied = copy.deepcopy(json.loads(certificate.document_to_text(document)))
+    change(copied)
+    return certificate.sealed(copied)
+
+
+CHANGES = {
+    "value stated higher": (lambda d: d["claims"].update(value="1"), "value"),
+    "bound stated lower": (lambda d: d["claims"].update(value_bound=d["claims"]["value"] + "0"), "value bound"),
+    "another multiplier": (lambda d: d["best"]["multipliers"][0].__setitem__(0, "7/3"), "value bound"),
+    "no proof": (lambda d: d.pop("best"), "value bound"),
+    "knots for a loss": (lambda d: d["best"].update(knots=["0", "1"]), "value bound"),
+    "an action fewer": (lambda d: d["utility"]["loss"].pop(), "utility"),
+    "an action twice": (lambda d: d["utility"].update(actions=["a", "a"]), "utility"),
+    "a loss that is no number": (lambda d: d["utility"]["loss"][0].__setitem__(0, "x"), "utility"),
+    "another loss": (lambda d: d["utility"]["loss"][0].__setitem__(0, "1/2"), "value"),
+    "unknown kind": (lambda d: d.update(utility={"kind": "joy"}), "utility"),
+    "squares of the same": (lambda d: d.update(utility={"kind": "squares"}), "value"),
+    "a value without a utility": (lambda d: d.pop("utility"), "utility"),
+    "version 1": (lambda d: d.update(version=1), "utility"),
+    "a row that is none": (lambda d: d["best"]["rows"].__setitem__(0, [5, 0]), "upper bound"),
+    "a row of the sum": (lambda d: d["best"]["rows"].__setitem__(0, ["sum"]), "value bound"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_altered_claim_is_named(decision, name):
+    """Each alteration, sealed again, fails the claim that it touches."""
+    change, claim = CHANGES[name]
+    with pytest.raises(VerificationError) as failed:
+        certificate.check(altered(decision.document, change))
+    assert failed.value.claim == claim
+
+
+def test_bits_are_written_as_before():
+    """`utility="bits"` is no utility: the same document as without it, and of version 1."""
+    joint = ch.examples.bsc_and_bec()
+    plain, said = ch.disclose(joint, "W"), ch.disclose(joint, "W", utility="bits")
+    assert certificate.document_to_text(plain.document) == certificate.document_to_text(said.document)
+    assert plain.document["version"] == 1
+    assert (plain.value, plain.value_bound, plain.actions) == (plain.information, plain.upper_bound, None)
+
+
+# ---- what is refused -----------------------------------------------------------------------------------------------
+
+BAD = {
+    "a cell is missing": ({("a", 0): 0, ("a", 1): 1, ("b", 0): 1}, "does not say what 'b' costs at 1"),
+    "not a number": ({("a", 0): 0, ("a", 1): "dear"}, "not a finite number"),
+    "not finite": ({("a", 0): 0, ("a", 1): float("inf")}, "not a finite number"),
+    "nothing": ({("a", 0): 0, ("a", 1): None}, "not a number"),
+    "an unknown value": ({("a", 0): 0, ("a", 1): 1, ("a", 2): 1}, "never is"),
+    "no pairs": ({"a": 1}, "entry 'a'"),
+    "empty": ({}, "empty"),
+    "misspelt": ("acuracy", "Did you mean 'accuracy'"),
+    "no utility": (7, "utility=7"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_utility_is_refused_with_a_remedy(name):
+    utility, words = BAD[name]
+    joint = ch.Joint.from_counts(
+        {(w, x, u): 1 + w * u for w in (0, 1) for x in (0, 1) for u in (0, 1)}, ["W", "X", "U"]
+    )
+    with pytest.raises(ProblemError, match=words) as refused:
+        ch.disclose(joint, "W", protect=["X"], utility=utility)
+    assert refused.value.remedy
+
+
+def test_squares_of_text_are_refused():
+    joint = ch.Joint.from_counts({(w, x): 1 for w in ("hi", "lo") for x in (0, 1)}, ["W", "X"])
+    with pytest.raises(ProblemError, match="numeric target, and 'W' has the value 'hi'") as refused:
+        ch.disclose(joint, "W", protect=["X"], utility="squares")
+    assert "accuracy" in refused.value.remedy
+
+
+def test_a_utility_where_there_is_none_is_refused():
+    """Compact laws, budgets, further laws: each with what to do."""
+    joint = ch.examples.bsc_and_bec()
+    for law, also in (
+        (ch.Exchangeable(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], n=3), {}),
+        (joint, {"ratio": {"X1": 2}}),
+        (joint, {"also": [joint]}),
+    ):
+        with pytest.raises(ProblemError, match="accuracy") as refused:
+            ch.disclose(law, utility="accuracy", **also)
+        assert refused.value.remedy
+
+
+def test_pose_knows_no_utility():
+    """A problem that is posed is about bits until a utility is named."""
+    assert pose(ch.examples.bsc_and_bec()).utility is None
