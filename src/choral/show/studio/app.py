@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, TypeVar
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -66,8 +66,6 @@ class Codes(BaseModel):
 def create_app(door: Door, workspace: Workspace) -> FastAPI:
     """The studio behind its door, on these folders."""
     jobs = Jobs(ended=lambda job: workspace.sweep())
-    games: dict[str, Game] = {}
-    one_look, one_game = Lock(), Lock()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -80,25 +78,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     templates = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
     page = templates.get_template("studio.html")
-
-    @app.exception_handler(ChoralError)
-    async def in_words(request: Request, error: ChoralError) -> JSONResponse:
-        statuses = ((BusyError, 409), (LedgerError, 409), (ColumnError, 404))
-        status = next((status for kind, status in statuses if isinstance(error, kind)), 422)
-        return JSONResponse(
-            {"error": shown(error.what, LONGEST_WORDS), "remedy": shown(error.remedy, LONGEST_WORDS)}, status
-        )
-
-    @app.exception_handler(RequestValidationError)
-    async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"][1:])
-        what = shown(f"The request was not understood: {where}: {first['msg']}.", LONGEST_WORDS)
-        return JSONResponse({"error": what, "remedy": ""}, 422)
-
-    @app.exception_handler(HTTPException)
-    async def plain(request: Request, error: HTTPException) -> JSONResponse:
-        return JSONResponse({"error": str(error.detail), "remedy": ""}, error.status_code, error.headers)
+    _say_errors(app)
 
     @app.get("/")
     async def index() -> HTMLResponse:
@@ -119,44 +99,82 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
             "ledger": str(workspace.book),
         }
 
-    async def receive(request: Request, path: Path, use: Callable[[], T], nothing: str) -> T:
-        """Write what is uploaded to a file and use it; the file is removed if that fails."""
-        try:
-            with path.open("wb") as file:
-                async for part in request.stream():
-                    await run_in_threadpool(file.write, part)
-            if not path.stat().st_size:
-                raise ChoralError("The file is empty.", nothing)
-            return await run_in_threadpool(use)
-        except OSError as error:
-            path.unlink(missing_ok=True)
-            raise ChoralError(
-                f"The upload cannot be kept: {error.strerror}.", "Free some space, and try again."
-            ) from None
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+    for routes in (_tables(workspace, jobs), _solving(workspace, jobs), _results(workspace), _game(workspace)):
+        app.include_router(routes)
+    return app
 
-    @app.post(UPLOAD)
+
+def _say_errors(app: FastAPI) -> None:
+    """Errors as answers, in their words."""
+
+    @app.exception_handler(ChoralError)
+    async def in_words(request: Request, error: ChoralError) -> JSONResponse:
+        statuses = ((BusyError, 409), (LedgerError, 409), (ColumnError, 404))
+        status = next((status for kind, status in statuses if isinstance(error, kind)), 422)
+        return JSONResponse(
+            {"error": shown(error.what, LONGEST_WORDS), "remedy": shown(error.remedy, LONGEST_WORDS)}, status
+        )
+
+    @app.exception_handler(RequestValidationError)
+    async def not_understood(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        what = shown(f"The request was not understood: {where}: {first['msg']}.", LONGEST_WORDS)
+        return JSONResponse({"error": what, "remedy": ""}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": str(error.detail), "remedy": ""}, error.status_code, error.headers)
+
+
+def _tables(workspace: Workspace, jobs: Jobs) -> APIRouter:
+    """Where tables and releases come in."""
+    routes = APIRouter()
+
+    @routes.post(UPLOAD)
     async def upload(request: Request, name: str) -> dict[str, Any]:
         path = workspace.new_upload(name)
         needed = "A table needs a header and at least one row."
-        return _table(await receive(request, path, lambda: workspace.add(name, path, "upload"), needed))
+        return _table(await _receive(request, path, lambda: workspace.add(name, path, "upload"), needed))
 
-    @app.post(RELEASE)
+    @routes.post(RELEASE)
     async def open_release(request: Request, name: str) -> dict[str, Any]:
         path = workspace.new_file(".choral")
         task = {"path": str(path), "folder": str(workspace.new_result()), "name": shown(name)}
         needed = "Choose the file release.choral that was downloaded."
-        return (await receive(request, path, lambda: jobs.start("open", {}, task), needed)).to_json()
+        return (await _receive(request, path, lambda: jobs.start("open", {}, task), needed)).to_json()
 
-    @app.post("/api/example/{name}")
+    @routes.post("/api/example/{name}")
     def open_example(name: str) -> dict[str, Any]:
         return _table(workspace.add_example(name))
 
-    @app.post("/api/file")
+    @routes.post("/api/file")
     def open_file(name: str) -> dict[str, Any]:
         return _table(workspace.add_file(name))
+
+    return routes
+
+
+async def _receive(request: Request, path: Path, use: Callable[[], T], nothing: str) -> T:
+    """Write what is uploaded to a file and use it; the file is removed if that fails."""
+    try:
+        with path.open("wb") as file:
+            async for part in request.stream():
+                await run_in_threadpool(file.write, part)
+        if not path.stat().st_size:
+            raise ChoralError("The file is empty.", nothing)
+        return await run_in_threadpool(use)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise ChoralError(f"The upload cannot be kept: {error.strerror}.", "Free some space, and try again.") from None
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _solving(workspace: Workspace, jobs: Jobs) -> APIRouter:
+    """Questions, and the jobs that answer them."""
+    routes, one_look = APIRouter(), Lock()
 
     def table_for(asked: Asked) -> Opened:
         """The table that a question is about, once both make sense together."""
@@ -165,12 +183,12 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
         asked.question.question()
         return opened
 
-    @app.post("/api/outlook")
+    @routes.post("/api/outlook")
     def outlook(asked: Asked) -> dict[str, Any]:
         with one_look:
             return with_source(table_for(asked), lambda source: question.outlook(asked.question, source))
 
-    @app.post("/api/solve")
+    @routes.post("/api/solve")
     def solve(asked: Asked) -> dict[str, Any]:
         opened = table_for(asked)
         folder = workspace.new_result()
@@ -178,40 +196,47 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
         table = {fact: getattr(opened, fact) for fact in ("number", "name", "rows", "origin", "digest")}
         return jobs.start("fit", asked.model_dump(), {**task, "table": table}).to_json()
 
-    @app.post("/api/curve")
+    @routes.post("/api/curve")
     def curve(asked: Asked) -> dict[str, Any]:
         opened = table_for(asked)
         task = {"path": str(opened.path), "folder": str(workspace.session), "question": asked.question.model_dump()}
         return jobs.start("curve", asked.model_dump(), task).to_json()
 
-    @app.get("/curve.svg")
+    @routes.get("/curve.svg")
     def curve_picture() -> Response:
         return _picture(workspace.session / "curve.svg")
 
-    @app.post("/api/stop")
+    @routes.post("/api/stop")
     def stop(keep: bool) -> dict[str, Any]:
         jobs.stop(keep)
         return {"job": jobs.last and jobs.last.to_json()}
 
-    @app.get("/api/results/{name}")
+    return routes
+
+
+def _results(workspace: Workspace) -> APIRouter:
+    """What was found: the view of it, its pictures, and the files to give away."""
+    routes = APIRouter()
+
+    @routes.get("/api/results/{name}")
     def view(name: str) -> dict[str, Any]:
         found = workspace.view(name)
         return {**found, "ledger": str(workspace.ledger(found))}
 
-    @app.get("/results/{name}/{picture}.svg")
+    @routes.get("/results/{name}/{picture}.svg")
     def picture(name: str, picture: str) -> Response:
         if picture not in result.PICTURES:
             raise HTTPException(404, "There is no such picture.")
         return _picture(workspace.result(name) / f"{picture}.svg")
 
-    @app.get("/results/{name}/{file}")
+    @routes.get("/results/{name}/{file}")
     def download(name: str, file: str) -> Response:
         path = workspace.result(name) / file
         if file not in DOWNLOADS or not path.is_file():
             raise HTTPException(404, "There is no such file.")
         return FileResponse(path, media_type="application/octet-stream", filename=f"{name}-{file}")
 
-    @app.post("/api/results/{name}/card")
+    @routes.post("/api/results/{name}/card")
     def card(name: str, wanted: Codes) -> dict[str, str]:
         opened = workspace.table_of(name)
         ledger = workspace.ledger(workspace.view(name))
@@ -219,7 +244,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
             handing.start_ledger_anew(ledger)
         return _link(name, handing.write_card(workspace.result(name), opened, ledger))
 
-    @app.post("/api/results/{name}/codes")
+    @routes.post("/api/results/{name}/codes")
     def codes(name: str, wanted: Codes) -> dict[str, str]:
         opened = workspace.table_of(name)
         opened.check_usable([] if wanted.id is None else [wanted.id])
@@ -234,9 +259,17 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
             raise opened.in_words(error) from None
         return _link(name, path)
 
-    @app.post("/api/results/{name}/report")
+    @routes.post("/api/results/{name}/report")
     def report(name: str) -> dict[str, str]:
         return _link(name, handing.write_report(workspace.result(name)))
+
+    return routes
+
+
+def _game(workspace: Workspace) -> APIRouter:
+    """Guessing against the code."""
+    routes, one_game = APIRouter(), Lock()
+    games: dict[str, Game] = {}
 
     def game_of(name: str) -> Game:
         with one_game:
@@ -244,24 +277,24 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
                 games[name] = Game.of(workspace.result(name), workspace.view(name))
             return games[name]
 
-    @app.get("/api/results/{name}/game")
+    @routes.get("/api/results/{name}/game")
     def scores(name: str) -> dict[str, Any]:
         game = game_of(name)
         return {"records": len(game.records), "scores": {about: game.score(about) for about in game.subjects}}
 
-    @app.post("/api/results/{name}/before")
+    @routes.post("/api/results/{name}/before")
     def guess_before(name: str, guess: Guess) -> dict[str, Any]:
         return game_of(name).guess_before(guess.about, guess.record, guess.guess)
 
-    @app.post("/api/results/{name}/after")
+    @routes.post("/api/results/{name}/after")
     def guess_after(name: str, guess: Guess) -> dict[str, Any]:
         return game_of(name).guess_after(guess.about, guess.record, guess.guess)
 
-    @app.post("/api/results/{name}/best")
+    @routes.post("/api/results/{name}/best")
     def best_adversary(name: str, guess: Guess) -> dict[str, Any]:
         return game_of(name).best_adversary(guess.about)
 
-    return app
+    return routes
 
 
 def _table(opened: Opened) -> dict[str, Any]:

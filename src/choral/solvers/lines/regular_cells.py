@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache
 from operator import mul
@@ -159,6 +159,26 @@ class RegularCells:
         cell = int(values.argmin())
         return float(values[cell]), cell
 
+    def _below(
+        self, start: int, excess: Callable[[int], int]
+    ) -> tuple[dict[int, bool], list[tuple[int, int, int | None]]]:
+        """Cells reached from `start`, and whether the new point is above each; and the ridges around those it is above.
+
+        A ridge is (cell inside, position, cell outside or None at the border).
+        """
+        conflict = {start: True}
+        stack, rim = [start], []
+        while stack:
+            cell = stack.pop()
+            for position, other in enumerate(self.across[cell]):
+                if other is not None and other not in conflict:
+                    conflict[other] = excess(other) > 0
+                    if conflict[other]:
+                        stack.append(other)
+                if other is None or not conflict[other]:
+                    rim.append((cell, position, other))
+        return conflict, rim
+
     def insert(self, vertex: Vertex) -> tuple[list[int], dict[int, dict[int, float]]] | None:
         """Make vertex a point of the hull; None (and no change) when it is not above the hull.
 
@@ -180,17 +200,7 @@ class RegularCells:
 
         if excess(start) <= 0:
             return None
-        conflict = {start: True}
-        stack, rim = [start], []
-        while stack:
-            cell = stack.pop()
-            for position, other in enumerate(self.across[cell]):
-                if other is not None and other not in conflict:
-                    conflict[other] = excess(other) > 0
-                    if conflict[other]:
-                        stack.append(other)
-                if other is None or not conflict[other]:
-                    rim.append((cell, position, other))
+        conflict, rim = self._below(start, excess)
         point = self._add_point(vertex, height)
         parents: dict[int, dict[int, float]] = {}
         open_ridges: dict[tuple[int, ...], tuple[int, int]] = {}
