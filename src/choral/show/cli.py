@@ -17,6 +17,7 @@ from choral.show.commands import fit as fit_command
 from choral.show.commands import outlook as outlook_commands
 from choral.show.commands import report as report_command
 from choral.show.commands import reproduce as reproduce_command
+from choral.show.commands import selftest as selftest_command
 from choral.show.commands import studio as studio_command
 from choral.show.options import AsJson, examples, print_json
 from choral.version import __version__
@@ -166,6 +167,7 @@ def demo(
 
 
 app.command(epilog=reproduce_command.EPILOG)(reproduce_command.reproduce)
+app.command(epilog=selftest_command.EPILOG)(selftest_command.selftest)
 app.command(epilog=studio_command.EXAMPLE)(studio_command.studio)
 
 
