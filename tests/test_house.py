@@ -85,6 +85,14 @@ def test_every_slow_test_is_there():
     assert gone == []
 
 
+def test_the_page_about_security_names_tests_and_pages_that_are_there():
+    page = (TESTS.parent / "SECURITY.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/\S+\.py)::(\w+)`", page)
+    assert len(named) == page.count("::") > 15
+    assert [ids for ids in named if f"def {ids[1]}(" not in (TESTS.parent / ids[0]).read_text("utf-8")] == []
+    assert all((TESTS.parent / link).is_file() for link in re.findall(r"\]\(([^)#]+)", page))
+
+
 def test_every_promise_names_a_test_that_is_there():
     """The table at the end of docs/promises.md."""
     page = (TESTS.parent / "docs" / "promises.md").read_text(encoding="utf-8")
