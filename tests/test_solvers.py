@@ -15,12 +15,12 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array, eye_array, kron, vstack
 
 import choral as ch
+from choral.describe.entropy import binary_entropies, entropies
 from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.lines.binary import (
-    binary_entropy,
     chord_costs,
     chord_slopes,
     interpolated_multipliers,
@@ -28,7 +28,7 @@ from choral.solvers.lines.binary import (
 )
 from choral.solvers.lines.interior_point import InteriorPoint, equality_error, repaired_bound
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
-from choral.solvers.lines.simplex import conditional_entropy, entropy, sandwich_simplex
+from choral.solvers.lines.simplex import conditional_entropy, sandwich_simplex
 from choral.solvers.lines.thinning import thinned
 from choral.verifier.claims import ClaimFailed
 from choral.verifier.proof_lines import check_cover
@@ -239,7 +239,7 @@ def test_chords_lie_below_the_entropy_also_when_narrow():
     for centre, width in itertools.product([1e-9, 0.01, 0.5, 0.9], [1e-10, 1e-6, 1e-3]):
         knots = np.array([centre, centre + width])
         inside = centre + width * np.linspace(0, 1, 9)
-        assert (chord_costs(knots, inside)[:, 0] <= binary_entropy(inside) + 1e-15).all()
+        assert (chord_costs(knots, inside)[:, 0] <= binary_entropies(inside) + 1e-15).all()
         if width < 1e-3 * centre:
             middle = centre + width / 2
             assert chord_slopes(knots)[0] == pytest.approx(np.log2((1 - middle) / middle), rel=1e-6, abs=1e-9)
@@ -256,12 +256,12 @@ def test_interpolated_multipliers_never_lose():
 
 def holds(found, p, M, q):
     """The claims of a binary result, from its fields alone."""
-    prior = float(binary_entropy(np.array(p @ q)))
+    prior = float(binary_entropies(np.array(p @ q)))
     assert (found.z >= 0).all()
     assert equality_error(found.z, p, M) <= SLACK
     mass = found.z.sum(axis=0)
     posterior = np.divide(q @ found.z, mass, out=np.zeros_like(mass), where=mass > 0)
-    assert prior - mass @ binary_entropy(posterior) == pytest.approx(found.information, abs=1e-11)
+    assert prior - mass @ binary_entropies(posterior) == pytest.approx(found.information, abs=1e-11)
     assert found.knots[0] <= q.min()
     assert found.knots[-1] >= q.max()
     assert (np.diff(found.knots) > 0).all()
@@ -354,9 +354,9 @@ def brute_force(p, M, Q):
                 points.append(np.zeros(states))
                 points[-1][list(subset)] = x
     points = np.array(points)
-    answer = linprog(entropy(points @ Q), A_eq=points.T / p[:, None], b_eq=np.ones(states), method="highs")
+    answer = linprog(entropies(points @ Q), A_eq=points.T / p[:, None], b_eq=np.ones(states), method="highs")
     assert answer.status == 0
-    return float(entropy(p @ Q)) - answer.fun
+    return float(entropies(p @ Q)) - answer.fun
 
 
 def holds_on_the_simplex(found, p, M, Q):
@@ -364,12 +364,12 @@ def holds_on_the_simplex(found, p, M, Q):
     assert found.z.min() >= 0
     assert np.abs(found.z.sum(axis=1) - p).max() <= 1e-9
     assert np.abs(M.T @ found.z).max(initial=0.0) <= 1e-8 * max(1.0, np.abs(M).max(initial=0.0))
-    told = max(0.0, float(entropy(p @ Q)) - conditional_entropy(found.z, Q))
+    told = max(0.0, float(entropies(p @ Q)) - conditional_entropy(found.z, Q))
     assert found.information == pytest.approx(told, abs=SLACK)
     vertices = np.array(found.cells, dtype=float) / found.denominator
-    lines = np.array([np.linalg.solve(cell, entropy(cell)) for cell in vertices])
+    lines = np.array([np.linalg.solve(cell, entropies(cell)) for cell in vertices])
     bound = p @ (Q @ lines.T - M @ found.nu.T).min(axis=1)
-    assert float(entropy(p @ Q)) - bound <= found.upper_bound + 1e-7  # lines of small cells are ill-conditioned here
+    assert float(entropies(p @ Q)) - bound <= found.upper_bound + 1e-7  # lines of small cells are ill-conditioned here
     assert found.information <= found.upper_bound
 
 
@@ -401,7 +401,7 @@ def test_what_can_be_told_without_protection_and_of_a_constant(K):
     rng = np.random.default_rng(K)
     p, M, Q = random_simplex(rng, 9, 2, K)
     free = sandwich_simplex(p, np.zeros((9, 0)), Q, tol=1e-5)
-    everything = float(entropy(p @ Q) - p @ entropy(Q))
+    everything = float(entropies(p @ Q) - p @ entropies(Q))
     assert free.information - 1e-9 <= everything <= free.upper_bound + 1e-9
     assert free.status == "optimal"
     constant = sandwich_simplex(p, M, np.tile(Q[0], (9, 1)))
@@ -489,8 +489,8 @@ def test_lines_of_a_cover_are_below_the_entropy(K):
     cells, _ = a_tiling(K, 60)
     points = np.random.default_rng(K).dirichlet(np.ones(K), size=2000)
     lower = (points @ cells.coefficients[list(cells.members)].T).min(axis=1)
-    assert np.all(lower <= entropy(points) + 1e-11)
-    assert np.any(lower > entropy(points) - 0.05)
+    assert np.all(lower <= entropies(points) + 1e-11)
+    assert np.any(lower > entropies(points) - 0.05)
 
 
 def test_orbits_of_blocks():
@@ -506,7 +506,7 @@ def test_thinning_keeps_the_equalities_and_loses_nothing():
 
     def cost(masses):
         mass, ones = masses.sum(axis=0), q @ masses
-        return sum(m * float(binary_entropy(np.array(x / m))) for m, x in zip(mass, ones, strict=True) if m > 0)
+        return sum(m * float(binary_entropies(np.array(x / m))) for m, x in zip(mass, ones, strict=True) if m > 0)
 
     found = thinned(z, p, M, cost)
     assert np.count_nonzero(found) < 0.75 * np.count_nonzero(z)

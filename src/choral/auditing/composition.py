@@ -30,6 +30,7 @@ import flint
 import numpy as np
 
 from choral.describe.ball_arithmetic import exact_upper
+from choral.describe.entropy import divergence_terms
 from choral.errors import ProblemError
 from choral.problem.kernel import Floats
 from choral.problem.solution import ExactChannel, Row
@@ -261,7 +262,7 @@ class _Table:
                 prior = sum(self.held[z].values()) / self.records
                 expected = prior * both
                 off = np.divide(mass, expected, out=np.ones_like(mass), where=expected > 0) - 1
-                shares[z] += float(np.sum(expected * _divergence(off))) / math.log(2)
+                shares[z] += float(np.sum(expected * divergence_terms(off))) / math.log(2)
             if len(joint) > 1:
                 lone = sum((mass > 0).astype(np.int64) for mass in joint.values()) == 1
                 certain += float(both[lone].sum())
@@ -325,16 +326,6 @@ def _times(array: Any, row: Any) -> Any:
             shifted[to] = array[of]
             result = result + shifted * row[axis]
     return result
-
-
-def _divergence(off: Floats) -> Floats:
-    """(1+d) ln(1+d) - d, element by element."""
-    small = np.abs(off) < 0.01
-    d = np.where(small, off, 0.0)
-    series = d * d * (1 / 2 - d * (1 / 6 - d * (1 / 12 - d * (1 / 20 - d * (1 / 30 - d * (1 / 42 - d / 56))))))
-    e = np.where(small | (off <= -1), 0.0, off)
-    value = np.where(small, series, (1 + e) * np.log1p(e) - e)
-    return np.where(off <= -1, 1.0, value)
 
 
 def _dense(row: Row, codes: int, scale: int) -> tuple[int, ...]:

@@ -40,9 +40,10 @@ from typing import TypeAlias
 import numpy as np
 
 from choral.auditing.tails import bernstein, largest_share, largest_spread, margin
+from choral.describe.entropy import divergence_term
 from choral.problem.kernel import Floats
 from choral.problem.solution import floats_of
-from choral.release.leakage import Published, divergence_term
+from choral.release.leakage import Published
 
 ROUGH = 0.1
 """The share of delta that goes to bounds on q(z), on m_ω and on the spread."""

@@ -44,6 +44,7 @@ from typing import Any
 import numpy as np
 
 from choral.auditing.information_bound import information_bound
+from choral.describe.entropy import entropy_of
 from choral.errors import ProblemError
 from choral.problem.kernel import Floats
 from choral.problem.solution import floats_of
@@ -311,8 +312,7 @@ def _bits(away: float, codes: int, values: int) -> float:
     if codes < 2 or values < 2:
         return 0.0
     t = min(away, 1 - 1 / codes)
-    entropy = -t * math.log2(t) - (1 - t) * math.log2(1 - t) if 0 < t < 1 else 0.0
-    return min(entropy + t * math.log2(codes - 1) + ROUNDING, math.log2(codes), math.log2(values))
+    return min(entropy_of((t, 1 - t)) + t * math.log2(codes - 1) + ROUNDING, math.log2(codes), math.log2(values))
 
 
 def _events(codes: int) -> Iterator[tuple[int, ...]]:

@@ -19,6 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from choral.describe.entropy import information_of
 from choral.describe.joint import Joint
 from choral.describe.numbers import over_common_denominator
 from choral.describe.reading import Cell
@@ -227,16 +228,10 @@ def _tree(cells: Mapping[Cell, int], sizes: Sequence[int]) -> dict[int, list[int
     weights = list(cells.values())
 
     def information(first: Any, second: Any) -> float:
-        pairs: Counter[Cell] = Counter()
+        pairs: Counter[tuple[int, int]] = Counter()
         for a, b, n in zip(first, second, weights, strict=True):
             pairs[int(a), int(b)] += n
-        left, right = Counter[int](), Counter[int]()
-        for (a, b), n in pairs.items():
-            left[a] += n
-            right[b] += n
-        total = sum(weights)
-        found = math.fsum(n / total * math.log(n * total / (left[a] * right[b])) for (a, b), n in pairs.items())
-        return max(found, LEAST_INFORMATION)
+        return max(information_of(pairs), LEAST_INFORMATION)
 
     search = TreeSearch(frame, root_node=0, n_jobs=1)
     dag = search.estimate("chow-liu", edge_weights_fn=information, show_progress=False)

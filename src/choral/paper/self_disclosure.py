@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from choral.describe import examples
+from choral.describe.entropy import entropy_of
 from choral.design.disclose import self_disclose
 from choral.paper.record import Claim, Effort, Found, Picture, Section, Table, formula, holds
 from choral.schemes import (
@@ -34,7 +35,7 @@ Q = F(3, 10)
 
 def entropy(q: Fraction) -> float:
     """h(q) in bits."""
-    return math.fsum(-float(p) * math.log2(p) for p in (q, 1 - q))
+    return entropy_of((q, 1 - q))
 
 
 def windows(effort: Effort) -> Found:
@@ -209,7 +210,7 @@ def _claims(effort: Effort) -> list[Claim]:
     claims.append(
         formula("the same from the joint law, n = 4", "ours", uniformise(law).information(4), exact, unit=" bits")
     )
-    bare = 1 - math.fsum([2 * _h(beta), _h(2 * beta * (1 - beta))])
+    bare = 1 - math.fsum([2 * entropy(beta), entropy(2 * beta * (1 - beta))])
     claims.append(
         formula(
             "I(S₁⊕S₂;X₁,X₂) at q = .3 by the display before (la)",
@@ -345,10 +346,6 @@ def _compared() -> Any:
         "random groups of columns, 50": random_subsets(examples.bernoulli(Q, 4), tries=50, seed=1).information,
     }
     return schemes_plot(told, 4 * entropy(Q), 4, "Bernoulli(.3) samples; exactly private, every one")
-
-
-def _h(p: Fraction) -> float:
-    return math.fsum(-float(x) * math.log2(x) for x in (p, 1 - p) if x)
 
 
 SECTIONS = (

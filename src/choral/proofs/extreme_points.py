@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import flint
 
 from choral.describe.ball_arithmetic import ball_of, sum_of
+from choral.describe.entropy import entropy_of_balls
 from choral.describe.written import fractions_of, hexadecimal
 from choral.problem.kernel import Problem
 from choral.problem.solution import WayBack
@@ -51,7 +52,7 @@ class VertexBound:
                 product += share * pi[s]
                 for v, p in posterior[s]:
                     law[v] = law[v] + share * p if v in law else share * p
-            slack = sum_of(-x * x.log() for x in law.values()) / flint.arb(2).log() - product
+            slack = entropy_of_balls(law.values()) - product
             smallest = smallest.min(slack)
         average = sum_of(
             ball_of(x * Fraction(w, problem.total)) for x, w in zip(self.multipliers, problem.weights, strict=True) if x

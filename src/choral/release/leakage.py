@@ -16,16 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from choral.describe.entropy import divergence_term
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.problem.kernel import Floats
 from choral.problem.solution import ExactChannel, floats_of
-
-SMALL = 0.1
-TERMS = 18
-"""Terms of the series of (1+d) ln(1+d) - d for |d| ≤ SMALL; the rest is below the last bit of a float."""
 
 
 @dataclass(frozen=True)
@@ -222,20 +219,6 @@ def known_part(disclosure: Disclosure, law: Joint) -> tuple[Joint, Fraction]:
 def with_unseen(channel: ExactChannel) -> ExactChannel:
     """The channel with one state more, which has a code of its own."""
     return ExactChannel(channel.codes + 1, (*channel.rows, (1, ((channel.codes, 1),))))
-
-
-def divergence_term(ratio_less_one: float) -> float:
-    """f(d) = (1+d) ln(1+d) - d, to nearly the last bit also where d is small.
-
-    >>> divergence_term(-1.0), f"{divergence_term(1e-9):.12g}"
-    (1.0, '4.99999999833e-19')
-    """
-    d = ratio_less_one
-    if d <= -1:
-        return 1.0
-    if abs(d) > SMALL:
-        return (1 + d) * math.log1p(d) - d
-    return d * d * math.fsum((-d) ** (k - 2) / (k * (k - 1)) for k in range(2, TERMS))
 
 
 def _term(n: int, product: int, off: int, inside: int, total: int) -> float:

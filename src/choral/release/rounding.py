@@ -22,6 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from choral.describe.entropy import information_of
+
 Probabilities = Sequence[Sequence[Fraction]]
 """p(w, y): for every code, the target values."""
 
@@ -70,14 +72,8 @@ class Rounded:
     @property
     def information(self) -> float:
         """I(W;Y) in bits under these counts."""
-        of_value = [sum(column) for column in zip(*self.counts, strict=True)]
-        terms = [
-            float(n / self.total) * math.log2(n * self.total / (sum(row) * of_value[w]))
-            for row in self.counts
-            for w, n in enumerate(row)
-            if n
-        ]
-        return max(0.0, math.fsum(terms))
+        pairs = {(y, w): n for y, row in enumerate(self.counts) for w, n in enumerate(row)}
+        return max(0.0, information_of(pairs))
 
 
 def rounded(joint: Probabilities, records: int, min_count: int) -> Rounded | None:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from choral.describe.display import show
+from choral.describe.entropy import entropy_of
 from choral.describe.joint import Joint
 from choral.describe.kinds import table_of
 from choral.describe.numbers import distribution, exact
@@ -52,7 +53,7 @@ class Marginal:
 
     def entropy(self) -> float:
         """H(X) in bits."""
-        return math.fsum(-float(p) * math.log2(p) for p in self.p if p)
+        return entropy_of(self.p)
 
 
 class DeclaredLaw:

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from choral.describe.entropy import entropy_of, entropy_of_positive
 from choral.describe.joint import Joint
 from choral.describe.numbers import over_common_denominator
 from choral.errors import LawError, TooLargeError
@@ -229,7 +230,7 @@ class MaskedScheme(ABC):
                 )
             states = merged
         total = sum(states.values())
-        left = math.fsum(weight / total * _entropy(state) for state, weight in states.items())
+        left = math.fsum(weight / total * entropy_of(state, sum(state)) for state, weight in states.items())
         cells = math.fsum(map(self._tells, marginals))
         return max(0.0, cells - math.log2(self.b) * len(directions[0]) + left)
 
@@ -260,7 +261,7 @@ class MaskedScheme(ABC):
                 posterior += seen[seen > 0] @ logs[seen > 0]
             p = np.exp2(posterior - posterior.max())
             p /= p.sum()
-            left.append(float(-(p[p > 0] @ np.log2(p[p > 0]))))
+            left.append(entropy_of_positive(p[p > 0]))
         base = self._cells_tell(n) - shifts * math.log2(self.b)
         return Estimate(base + float(np.mean(left)), float(np.std(left, ddof=1)) / math.sqrt(draws))
 
@@ -296,9 +297,3 @@ class MaskedScheme(ABC):
         secret = np.array(secret_numbers(self.b, self.secrets_of(len(rows))), dtype=np.int64)
         published = self.publish(self._rows.draw(rows).astype(np.int64), secret)
         return published.astype(np.min_scalar_type(self.b - 1))
-
-
-def _entropy(weights: Sequence[int]) -> float:
-    total = sum(weights)
-    masses = [w / total for w in weights]
-    return math.fsum(-p * math.log2(p) for p in masses if p)

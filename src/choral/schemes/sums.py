@@ -13,10 +13,10 @@ independent given X; neighbours share a sample, so it is a lower bound (`paper_f
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
+from choral.describe.entropy import entropy_of
 from choral.describe.numbers import exact
 from choral.errors import LawError
 from choral.schemes.law import DeclaredLaw, Whole, declared, whole_number
@@ -64,9 +64,8 @@ def paper_formula(q: Any, n: int) -> float:
         raise LawError(f"q = {q} is outside (0, 1/2].", "Exchange 0 and 1.")
     whole_number(n, "n", 2)
     beta = (Fraction(1, 2) - one) / (1 - one)
-    rest = 2 * float(one * (1 - one)) * _h(beta) + float((1 - one) ** 2) * _h(2 * beta * (1 - beta))
+    both = 2 * beta * (1 - beta)
+    rest = 2 * float(one * (1 - one)) * entropy_of((beta, 1 - beta)) + float((1 - one) ** 2) * entropy_of(
+        (both, 1 - both)
+    )
     return (n - 1) * (1 - rest)
-
-
-def _h(p: Fraction) -> float:
-    return math.fsum(-float(x) * math.log2(x) for x in (p, 1 - p) if x)

@@ -13,6 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from choral.describe.entropy import weighted_entropies
 from choral.problem.kernel import Floats
 from choral.tables.points import Cells, cells_of_cuts
 
@@ -34,7 +35,9 @@ def cuts_of(sums: Whole, target: Whole, most: int = MOST_BINS) -> tuple[int, ...
     starts, counts = _grouped(sums, target)
     n, values = len(starts), counts.shape[1]
     heads = np.vstack([np.zeros(values), np.cumsum(counts, axis=0)])
-    cost = np.array([_entropy(heads[1:] - heads[i]) for i in range(n)])  # cost[i, j]: groups i to j in one bin
+    cost = np.array(
+        [weighted_entropies(heads[1:] - heads[i]) for i in range(n)]
+    )  # cost[i, j]: groups i to j in one bin
     cost[np.tril_indices(n, -1)] = math.inf
     best, came = cost[0].copy(), []
     totals = [best[-1]]
@@ -60,7 +63,7 @@ def cells_of(sums: Whole, target: Whole, most: int = MOST_BINS) -> Cells:
     leaves: list[Whole] = [np.arange(len(sums))]
     splits: list[tuple[int, int, int]] = []  # leaf, sum, edge; its upper half becomes the last leaf
     offers = [_best_split(sums, target, leaves[0], values)]
-    totals = [float(_entropy(np.bincount(target, minlength=values)[None].astype(float))[0])]
+    totals = [float(weighted_entropies(np.bincount(target, minlength=values)[None].astype(float))[0])]
     while len(leaves) < most and max(offer[0] for offer in offers) > 0:
         leaf = max(range(len(leaves)), key=lambda i: offers[i][0])
         gain, which, edge = offers[leaf]
@@ -95,7 +98,9 @@ def _best_split(sums: Whole, target: Whole, chosen: Whole, values: int) -> tuple
             continue
         heads = np.cumsum(counts, axis=0)
         whole = heads[-1]
-        gains = _entropy(whole[None])[0] - _entropy(heads[:-1]) - _entropy(whole - heads[:-1])
+        gains = (
+            weighted_entropies(whole[None])[0] - weighted_entropies(heads[:-1]) - weighted_entropies(whole - heads[:-1])
+        )
         at = int(gains.argmax())
         best = max(best, (float(gains[at]), which, int(starts[at + 1])), key=lambda offer: offer[0])
     return best
@@ -117,10 +122,3 @@ def _worth(totals: list[float], records: int, values: int) -> int:
         (totals[0] - total) / records - k * (values - 1) / (2 * records * math.log(2)) for k, total in enumerate(totals)
     ]
     return next(k for k, bits in enumerate(told, 1) if bits >= WORTH * max(told))
-
-
-def _entropy(counts: Floats) -> Floats:
-    """n·H of counts, row by row, in bits."""
-    n = counts.sum(axis=-1)
-    logs = np.where(counts > 0, counts * np.log2(np.where(counts > 0, counts, 1.0)), 0.0).sum(axis=-1)
-    return np.asarray(np.where(n > 0, n * np.log2(np.where(n > 0, n, 1.0)), 0.0) - logs, dtype=np.float64)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from choral.describe.entropy import entropies
 from choral.errors import ProblemError
 from choral.problem.kernel import Floats
 from choral.scores.cut import MOST_BINS, cells_of
@@ -263,7 +264,7 @@ def _nothing(lesson: Lesson) -> float:
         return float(((lesson.target - lesson.target.mean()) ** 2).sum())
     counts = np.bincount(lesson.target)
     shares = counts[counts > 0] / len(lesson.target)
-    return float(-len(lesson.target) * (shares * np.log2(shares)).sum())
+    return float(len(lesson.target) * entropies(shares))
 
 
 def _sums(tables: Tables, codes: npt.NDArray[np.int64], pairs: Sequence[Pair]) -> npt.NDArray[np.int64]:

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from choral.describe.entropy import weighted_entropies
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
 from choral.solvers.lines.interior_point import InteriorPoint
@@ -53,7 +54,7 @@ def fewest(problem: Problem, channel: Floats, most: int, spare: float, rarest: f
     prior = problem.prior / problem.prior.sum()
     posterior = problem.posterior()
     before = _conditional_entropy(channel * prior, posterior)
-    nothing = float(_entropy((posterior @ prior)[None])[0])
+    nothing = float(weighted_entropies((posterior @ prior)[None])[0])
     allowed = before + spare * max(nothing - before, 0.0)
 
     def tried(codes: int) -> tuple[bool, Floats]:
@@ -78,7 +79,7 @@ def common_codes(joint: Floats, posterior: Floats, rarest: float) -> Floats:
     while len(codes) > 1 and codes.sum(axis=1).min() < rarest:
         i = int(codes.sum(axis=1).argmin())
         law = codes @ posterior.T
-        loss = _entropy(law + law[i]) - _entropy(law)
+        loss = weighted_entropies(law + law[i]) - weighted_entropies(law)
         loss[i] = math.inf
         codes[int(loss.argmin())] += codes[i]
         codes = np.delete(codes, i, axis=0)
@@ -89,16 +90,8 @@ def _channel(joint: Floats) -> Floats:
     return np.asarray(joint / joint.sum(axis=0), dtype=np.float64)
 
 
-def _entropy(law: Floats) -> Floats:
-    """H(W|y) · p(y) for rows of p(w, y)."""
-    mass = law.sum(axis=-1)
-    safe = np.where(law > 0, law, 1.0)
-    full = np.where(mass > 0, mass, 1.0)
-    return np.asarray(full * np.log2(full) * (mass > 0) - (law * np.log2(safe)).sum(axis=-1), dtype=np.float64)
-
-
 def _conditional_entropy(joint: Floats, posterior: Floats) -> float:
-    return float(_entropy(joint @ posterior.T).sum())
+    return float(weighted_entropies(joint @ posterior.T).sum())
 
 
 def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = math.inf) -> Floats:
@@ -108,7 +101,7 @@ def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = mat
     """
     codes = joint[joint.sum(axis=1) > 0]
     law = codes @ posterior.T
-    alone = _entropy(law)
+    alone = weighted_entropies(law)
     while len(codes) > most:
         # Only codes that are close in the first coordinate of their posteriors are tried when there are many.
         order = np.argsort(law[:, -1] / law.sum(axis=1))
@@ -116,7 +109,7 @@ def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = mat
         best: tuple[float, int, int] | None = None
         for step in range(1, min(reach, len(codes) - 1) + 1):
             a, b = order[:-step], order[step:]
-            loss = _entropy(law[a] + law[b]) - alone[a] - alone[b]
+            loss = weighted_entropies(law[a] + law[b]) - alone[a] - alone[b]
             k = int(loss.argmin())
             if best is None or loss[k] < best[0]:
                 best = float(loss[k]), int(a[k]), int(b[k])
@@ -127,6 +120,6 @@ def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = mat
             break
         codes[i] += codes[j]
         law[i] += law[j]
-        alone[i] = _entropy(law[i][None])[0]
+        alone[i] = weighted_entropies(law[i][None])[0]
         codes, law, alone = (np.delete(x, j, axis=0) for x in (codes, law, alone))
     return np.asarray(codes, dtype=np.float64)

@@ -15,6 +15,7 @@ import flint
 import highspy
 import numpy as np
 
+from choral.describe import entropy
 from choral.errors import SolverError
 from choral.problem.kernel import Floats, Problem
 
@@ -39,8 +40,7 @@ def entropies(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) ->
     values = np.empty(len(posteriors))
     for k, t in enumerate(posteriors):
         w = channel[:, list(t)] @ np.array([mass.numerator / mass.denominator for mass in t.values()])
-        w = w[w > 0]
-        values[k] = -(w * np.log2(w)).sum()
+        values[k] = entropy.entropies(w[w > 0])
     return values
 
 

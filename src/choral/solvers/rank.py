@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from choral.describe.entropy import minus_x_log_x
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import ExactChannel, Row, Solution
 from choral.proofs.rank import Line, RankBound, lines_of, posed
@@ -74,12 +75,8 @@ def same_runs(t: Floats) -> list[int]:
 
 def entropy_loss(mass: Floats, total: Floats) -> Floats:
     """mass · h(total / mass) in bits."""
-
-    def x_log_x(x: Floats) -> Floats:
-        return np.where(x > 0, x * np.log2(np.where(x > 0, x, 1.0)), 0.0)
-
     inside = np.clip(total, 0.0, mass)
-    return np.asarray(x_log_x(mass) - x_log_x(inside) - x_log_x(mass - inside), dtype=np.float64)
+    return minus_x_log_x(inside) - minus_x_log_x(mass) + minus_x_log_x(mass - inside)
 
 
 @dataclass(frozen=True)

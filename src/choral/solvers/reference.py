@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
+from choral.describe.entropy import entropy_of
 from choral.problem.form import incidence
 from choral.problem.kernel import Problem
 
@@ -65,7 +66,7 @@ def target_entropy(problem: Problem, point: Sequence[Fraction]) -> float:
     target = problem.target
     for s, v, w in zip(target.state.tolist(), target.value.tolist(), target.weight, strict=True):
         masses[v] += point[s] * Fraction(w, problem.weights[s])
-    return math.fsum(-float(m) * math.log2(float(m)) for m in masses if m)
+    return entropy_of(masses)
 
 
 def solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:

@@ -25,6 +25,7 @@ from math import comb
 import flint
 import numpy as np
 
+from choral.describe.entropy import entropies, entropy_of_positive, minus_x_log_x
 from choral.errors import SolverError
 from choral.problem.kernel import Floats, Index
 from choral.problem.solution import near_float
@@ -56,6 +57,11 @@ class Orbit:
             ones = point.bit_count()
             sums[ones] = sums.get(ones, Fraction(0)) + mass
         return sums
+
+    @property
+    def entropy(self) -> float:
+        """In bits, in floats."""
+        return entropy_of_positive(np.array([m.numerator / m.denominator for m in self.masses.values()]))
 
     @property
     def kind(self) -> tuple[tuple[int, Fraction], ...]:
@@ -114,7 +120,7 @@ def solve_on_types(
     quiet, known = 0, {orbit.kind for orbit in orbits}
     while True:
         points = [orbit.types() for orbit in orbits]
-        cost = np.array([entropy_of_masses(orbit.masses.values()) for orbit in orbits])
+        cost = np.array([orbit.entropy for orbit in orbits])
         mixture = best_weights(prior, points, cost)
         used = tuple((orbits[k], u) for k, u in mixture.weights.items())
         pi = np.array([near_float(x) for x in mixture.multipliers])
@@ -170,9 +176,7 @@ def _slacks(bases: Bases, n: int, q: float, pi: Floats) -> Floats:
     t = bases.masses(q)
     outside = (t < -NEAREST).any(axis=1)
     t = np.clip(t, 0.0, None)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        h = np.where(t > 0, -t * np.log2(t), 0.0)
-    slack = (h - pi[weights_of(n)[bases.points]] * t).sum(axis=1)
+    slack = (minus_x_log_x(t) - pi[weights_of(n)[bases.points]] * t).sum(axis=1)
     slack[outside] = np.inf
     return np.asarray(slack)
 
@@ -207,12 +211,6 @@ def _priced(bases: Bases, n: int, q: Fraction, pi: Floats, settled: float) -> tu
         if len(new) == AT_ONCE or slack[k] >= settled:
             break
     return new, least
-
-
-def entropy_of_masses(masses: Iterable[Fraction]) -> float:
-    """H in bits of masses that sum to one, in floats."""
-    t = np.array([m.numerator / m.denominator for m in masses])
-    return float(-(t @ np.log2(t)))
 
 
 def _vertex(columns: list[list[int]], masses: dict[int, Fraction], draw: random.Random) -> dict[int, Fraction]:
@@ -313,7 +311,7 @@ class _Descents:
             orbit = self._exact(basis)
             if orbit is not None:
                 t = np.array([float(m) for m in orbit.masses.values()])
-                slack = entropy_of_masses(orbit.masses.values()) - t @ pi[[p.bit_count() for p in orbit.masses]]
+                slack = orbit.entropy - t @ pi[[p.bit_count() for p in orbit.masses]]
                 ends.setdefault(orbit.kind, (float(slack), orbit))
         ranked = sorted(ends.values(), key=lambda end: end[0])[:AT_ONCE]
         return [orbit for _, orbit in ranked], ranked[0][0] if ranked else np.inf
@@ -345,9 +343,7 @@ class _Descents:
             step, row = ratio.min(axis=0), ratio.argmin(axis=0)
             moved = np.clip(t[:, None] - step * d, 0.0, None)
             moved[row, np.arange(len(step))] = 0.0
-            with np.errstate(divide="ignore", invalid="ignore"):
-                h = np.where(moved > 0, -moved * np.log2(moved), 0.0).sum(axis=0)
-                h += np.where(step > 0, -step * np.log2(step), 0.0)
+            h = entropies(moved, axis=0) + minus_x_log_x(step)
             slack = h - price[basis] @ moved - price * step
             slack[basis] = np.inf
             best = int(slack.argmin())

@@ -19,6 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from choral.describe.entropy import entropies, minus_x_log_x
 from choral.errors import SolverError
 from choral.problem.form import Incidence, incidence
 from choral.problem.kernel import Floats, Problem
@@ -56,7 +57,7 @@ class Transport:
             multipliers[s] = Fraction(value) * (x[s] - mean)
         posterior = problem.posterior()
         for s in at:
-            multipliers[s] = Fraction(float(_entropy(posterior[:, [s]])[0]))
+            multipliers[s] = Fraction(float(entropies(posterior[:, [s]], axis=0)[0]))
         tight = _tightest(cost - phi[:, None] - psi[None, :], x, mean, below, above) + [{s: Fraction(1)} for s in at]
         return Solution(
             ExactChannel.from_joint(problem, codes),
@@ -83,13 +84,8 @@ def _costs(problem: Problem, x: list[Fraction], mean: Fraction, below: list[int]
     entropy = np.zeros((len(below), len(above)))
     for row in posterior:
         mixed = share * row[below][:, None] + (1 - share) * row[above][None, :]
-        entropy -= np.where(mixed > 0, mixed * np.log2(np.where(mixed > 0, mixed, 1.0)), 0.0)
+        entropy += minus_x_log_x(mixed)
     return np.asarray(entropy / (share * down), dtype=np.float64)
-
-
-def _entropy(columns: Floats) -> Floats:
-    safe = np.where(columns > 0, columns, 1.0)
-    return np.asarray(-(columns * np.log2(safe)).sum(axis=0), dtype=np.float64)
 
 
 def _plan(left: list[Fraction], right: list[Fraction], cost: Floats) -> tuple[Floats, Floats, Floats]:

@@ -23,7 +23,7 @@ from functools import lru_cache
 import flint
 
 from choral.describe.ball_arithmetic import PRECISION, ball_of, float_above, float_below
-from choral.describe.entropy import entropy_ball
+from choral.describe.entropy import entropy_ball, entropy_of_balls
 from choral.describe.kinds import needed
 from choral.describe.markov import MarkovChain, stationary
 from choral.design.disclose import self_disclose
@@ -152,21 +152,13 @@ def _entropies(chain: MarkovChain, n: int, k: int) -> tuple[flint.arb, flint.arb
             sum((p * ball_of(row[x]) for p, row in zip(law, chain.transition, strict=True) if row[x]), flint.arb(0))
             for x in range(len(law))
         ]
-        alone.append(_entropy_of_balls(law))
+        alone.append(entropy_of_balls(law))
     whole = sum(steps, first)
     best = max(
         (alone[i] + sum(steps[i : i + k - 1], flint.arb(0)) for i in range(n - k + 1)),
         key=lambda ball: float(ball.mid()),
     )
     return whole, best
-
-
-def _entropy_of_balls(law: Sequence[flint.arb]) -> flint.arb:
-    total = flint.arb(0)
-    for p in law:
-        if p > 0:
-            total -= p * p.log()
-    return total / flint.arb(2).log()
 
 
 def _rank_at_most(chain: MarkovChain, n: int, k: int) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from choral.describe.entropy import divergence_term
 from choral.describe.exchangeable import Exchangeable
 from choral.describe.joint import Joint
 from choral.describe.kinds import needed
@@ -205,17 +206,8 @@ def fresh_leakage(disclosure: Disclosure) -> float:
         for x in outputs:
             if marginal[x]:
                 given = sum((p * row[x] for p, row in zip(posterior, law.channel, strict=True)), Fraction(0))
-                terms.append(float(mass * marginal[x]) * _divergence(float(given / marginal[x] - 1)))
+                terms.append(float(mass * marginal[x]) * divergence_term(float(given / marginal[x] - 1)))
     return math.fsum(terms) / math.log(2)
-
-
-def _divergence(delta: float) -> float:
-    """(1+δ) ln(1+δ) - δ, without cancellation for small δ."""
-    if delta <= -1:
-        return 1.0
-    if abs(delta) < 1e-4:
-        return delta * delta * (1 / 2 - delta / 6 + delta * delta / 12)
-    return (1 + delta) * math.log1p(delta) - delta
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from choral.describe import numbers
-from choral.describe.entropy import entropy_of
+from choral.describe.entropy import entropy_near_certainty, entropy_of
 from choral.describe.exchangeable import Exchangeable
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell, split_names
@@ -146,7 +146,7 @@ def information_curve(
     for n in ns:
         masses = type_masses(law, rows, n)
         total = sum(map(sum, masses.values()))
-        missing = math.fsum(sum(row) / total * _entropy_of_row(row) for row in masses.values())
+        missing = math.fsum(sum(row) / total * entropy_near_certainty(row) for row in masses.values())
         points.append(InformationPoint(n, max(0.0, limit - missing), missing))
     return points
 
@@ -189,20 +189,6 @@ def type_masses(
         if any(row):
             masses[tuple(int(b == a) for b in range(width))] = row
     return masses
-
-
-def _entropy_of_row(row: Sequence[int]) -> float:
-    """The entropy of weights. Near certainty -q log q is taken from 1 - q, which is exact, so little is lost."""
-    total = sum(row)
-    terms = []
-    for weight in row:
-        if weight == 0:
-            continue
-        if 2 * weight > total:
-            terms.append(-weight / total * math.log1p(-((total - weight) / total)))
-        elif share := weight / total:
-            terms.append(-share * math.log(share))
-    return math.fsum(terms) / math.log(2)
 
 
 def _direction(row: Mapping[Cell, int]) -> tuple[tuple[Cell, int], ...]:

@@ -6,11 +6,11 @@ In the parameters of (px), α is P(X_1 = 0), β is P(X_2 = 0) ≥ α, r is P(X_1
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from choral.describe.entropy import entropy_of
 from choral.describe.numbers import nonnegative
 from choral.errors import LawError
 
@@ -42,7 +42,7 @@ def two_binary_information(alpha: Any, beta: Any, r: Any, posterior: Sequence[Se
     move = [sum((x * q for x, q in zip(row, n, strict=True)), Fraction(0)) for row in rows]
     low = [x - (R - c) * m for x, m in zip(w, move, strict=True)]
     high = [x + c * m for x, m in zip(w, move, strict=True)]
-    return _entropy(w) - float(c / R) * _entropy(low) - float((R - c) / R) * _entropy(high)
+    return entropy_of(w) - float(c / R) * entropy_of(low) - float((R - c) / R) * entropy_of(high)
 
 
 def _parameters(alpha: Any, beta: Any, r: Any) -> tuple[Fraction, Fraction, Fraction, Fraction]:
@@ -54,7 +54,3 @@ def _parameters(alpha: Any, beta: Any, r: Any) -> tuple[Fraction, Fraction, Frac
             "At r = 0 and r = R nothing can be disclosed (nullity 0).",
         )
     return a, b, c, R
-
-
-def _entropy(law: Sequence[Fraction]) -> float:
-    return math.fsum(-float(x) * math.log2(float(x)) for x in law if x)

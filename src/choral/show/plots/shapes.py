@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from choral.describe.entropy import entropy_of
 from choral.describe.examples import two_binary
 from choral.describe.numbers import nonnegative
 from choral.errors import TooLargeError
@@ -92,7 +92,7 @@ def segment_point(a: Fraction, b: Fraction, r: Fraction, ones: Sequence[Fraction
     """(t, H(W)) at p + t·(1, -1, -1, 1)."""
     states = (a - r + t, r - t, b - a + r - t, 1 - b - r + t)
     one = float(sum(p * x for p, x in zip(ones, states, strict=True)))
-    return float(t), math.fsum(-p * math.log2(p) for p in (one, 1 - one) if p > 0)
+    return float(t), entropy_of((one, 1 - one))
 
 
 def hypergraph_plot(graph: Hypergraph) -> Any:

@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
 
+from choral.describe.entropy import binary_entropies
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.interior_point import (
     Array,
@@ -41,13 +41,6 @@ PRIOR_CELL = 1e-6
 # ------------------------------------------------------------------ lines and knots
 
 
-def binary_entropy(t: Array) -> Array:
-    """Return the entropy (bits) of Bernoulli(t), elementwise; zero outside (0, 1)."""
-    t = np.clip(np.asarray(t, dtype=float), 0.0, 1.0)
-    value: Array = -(xlogy(t, t) + xlog1py(1 - t, -t)) / math.log(2)
-    return value
-
-
 def chord_costs(knots: Array, q: Array) -> Array:
     """Return ``C[s, l]``: the chord of the entropy over ``knots[l:l+2]``, at ``q_s``.
 
@@ -61,7 +54,7 @@ def chord_costs(knots: Array, q: Array) -> Array:
         fall = np.where(right > 0, right / width * np.log1p(width / right), 0.0) + np.log(left)
     slope = (fall - rise) / math.log(2)
     # The chord leaves from the entropy at its left knot.
-    value: Array = binary_entropy(a) + slope * (np.asarray(q, dtype=float)[:, None] - a)
+    value: Array = binary_entropies(a) + slope * (np.asarray(q, dtype=float)[:, None] - a)
     return value
 
 
@@ -104,7 +97,7 @@ def _score(z: Array, q: Array) -> _Score:
     """Score the channel with the true entropy."""
     mass = z.sum(axis=0)
     posterior = np.divide(q @ z, mass, out=np.zeros_like(mass), where=mass > 0)
-    return _Score(mass, posterior, float(mass @ binary_entropy(posterior)))
+    return _Score(mass, posterior, float(mass @ binary_entropies(posterior)))
 
 
 # ----------------------------------------------------------------------- the driver
@@ -290,7 +283,7 @@ class _Sandwich:
 
     def __init__(self, p: Array, M: Array, q: Array, progress: Callable[[float, float, str], None] | None) -> None:
         self.p, self.M, self.q, self._progress = p, M, q, progress
-        self.prior_entropy = float(binary_entropy(np.array(p @ q / p.sum())))
+        self.prior_entropy = float(binary_entropies(np.array(p @ q / p.sum())))
         self.low = max(0.0, float(q.min()) - RANGE_MARGIN)
         self.high = min(1.0, float(q.max()) + RANGE_MARGIN)
         self.z = p[:, None].copy()
@@ -383,7 +376,7 @@ def _subdivided(knots: Array, score: _Score, pieces: int) -> Array:
 def _errors(knots: Array, score: _Score) -> Array:
     """Return what each symbol costs beyond its chord."""
     chord = np.einsum("ll->l", chord_costs(knots, score.posterior))
-    value: Array = score.mass * np.maximum(0, binary_entropy(score.posterior) - chord)
+    value: Array = score.mass * np.maximum(0, binary_entropies(score.posterior) - chord)
     return value
 
 

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
+from choral.describe.entropy import entropies
 from choral.errors import SolverError
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem, conditional
@@ -227,8 +228,7 @@ def _first_points(values: int) -> list[list[float]]:
 
 
 def _entropy(t: Floats) -> float:
-    inside = t[t > 0]
-    return float(-(inside * np.log2(inside)).sum())
+    return float(entropies(t[t > 0]))
 
 
 def _conic(cost: Floats, p: Floats, M: Floats, groups: list[_Group], seconds: float) -> _Answer | None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from choral.describe.entropy import entropies
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.lines_lp import LPSolution, StructuredInteriorPoint, repaired_bound
 from choral.solvers.lines.regular_cells import RegularCells, Vertex, to_grid
@@ -90,18 +91,12 @@ class OnCells:
         )
 
 
-def entropy(t: Array) -> Array:
-    """Entropies in bits of the rows of t."""
-    safe = np.where(t > 0.0, t, 1.0)
-    return -(t * np.log2(safe)).sum(axis=-1)
-
-
 def conditional_entropy(z: Array, Q: Array) -> float:
     """H(W|Y) in bits of the channel z (N, Y)."""
     joint = z.T @ Q
     mass = joint.sum(axis=1)
     kept = mass > 0.0
-    return float(mass[kept] @ entropy(joint[kept] / mass[kept, None]))
+    return float(mass[kept] @ entropies(joint[kept] / mass[kept, None]))
 
 
 @dataclass
@@ -198,7 +193,7 @@ class _Refinement:
         self.progress, self.external_stop, self.solve_lp = progress, should_stop, solve_lp
         self.reduced = _Reduced.of(p, M, Q, min(NEGLIGIBLE_MASS, 1e-3 * tol))
         self.prior = p @ Q
-        self.target_entropy = float(entropy(self.prior))
+        self.target_entropy = float(entropies(self.prior))
         self.floor = Q.min(axis=0)  # no posterior has a smaller coordinate
         self.cells = RegularCells(self.K, 1 << GRID_BITS)
         self.bits = max(10, math.ceil(0.5 * math.log2(1.0 / max(tol, 1e-15))) + 3)  # loses well below tol
@@ -365,7 +360,7 @@ class _Refinement:
         used = np.flatnonzero(mass > 1e-12)
         posteriors = joint[used] / mass[used, None]
         lines = self.cells.coefficients[np.array(ids)[used]]
-        losses = mass[used] * (entropy(posteriors) - (lines * posteriors).sum(axis=1))
+        losses = mass[used] * (entropies(posteriors) - (lines * posteriors).sum(axis=1))
         order = np.argsort(-losses)
         enough = max(0.25 * self.wanted_gap(), 0.02 * losses.sum())
         tail = np.cumsum(losses[order][::-1])[::-1]
