@@ -142,17 +142,23 @@ COMMANDS = {
     "fit": "fit table.csv --reveal outcome --protect age,sex --use age,sex,region -o r.choral --json",
     "disclose": "disclose r.choral table.csv --id person -o codes.csv --json",
     "verify": "verify r.choral --json",
+    "audit": "audit r.choral --table table.csv --disclosed codes.csv --json",
+    "bounds": "bounds table.csv --reveal outcome --protect age,sex --use age,sex,region --json",
+    "plan": "plan table.csv --reveal outcome --protect age,sex --use age,sex,region --json",
 }
+SHOWN = ("fit", "disclose", "verify")
+"""The commands whose ways are on the page; of the others it has the numbers."""
 TABLE = "person,outcome,age,sex,region\n" + "".join(
     f"{i},{'ill' if (a == 'old') ^ (r == 'n') ^ (i % 5 == 0) else 'well'},{a},{s},{r}\n"
     for i, (a, s, r) in enumerate((a, s, r) for a in ("old", "young") for s in "fm" for r in "nsw" for _ in range(10))
 )
 """A table on which every step of the commands happens."""
 ONCE = {
-    "JSON texts read": r"json\.loads|choral\.[\w.]*verifier[\w.]*\.read_(value|object|list)",
+    "release texts parsed": r"choral\.verifier\.reading\.read|choral\.release\.file\.format_of",
     "problems posed": r"choral\.problem\.\w+\.pose\w*",
+    "problems reduced": r"choral\.reductions\.chain\.reduced_problem",
     "forms computed": r"choral\.problem\.form\.form_of",
-    "digests computed": r"choral\.[\w.]*\.\w*digest\w*",
+    "tables digested": r"choral\.tables\.source\.Source\.digest",
 }
 """What a command should do once, by the functions that do it."""
 
@@ -214,7 +220,9 @@ def counted(ways: Mapping[str, Way]) -> dict[str, int]:
 def ways_list(ways: Mapping[str, Way]) -> str:
     """The ways as lists of functions; what a function calls is to its right."""
     return "\n\n".join(
-        f"`choral {COMMANDS[name]}`\n\n```text\n" + "\n".join(way.lines) + "\n```" for name, way in ways.items()
+        f"`choral {COMMANDS[name]}`\n\n```text\n" + "\n".join(way.lines) + "\n```"
+        for name, way in ways.items()
+        if name in SHOWN
     )
 
 

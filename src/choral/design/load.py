@@ -22,7 +22,7 @@ from choral.proofs.kinds import proof_of, value_proof_of
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The document in a release file, whole, with nothing verified."""
+    """The document in a release file, verified but for its bound."""
     place = path_of(path)
     try:
         text = place.read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ReleaseFileError(f"There is no file {place}.", "Check the path.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ReleaseFileError(f"{place} cannot be read: {error}.", "Check the path and the permissions.") from None
-    return certificate.text_to_document(text, str(place))
+    return certificate.read_and_check(text, str(place))
 
 
 def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:

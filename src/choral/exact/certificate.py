@@ -23,6 +23,7 @@ from choral.problem.solution import Claims, ExactChannel, Row, Solution
 from choral.problem.utility import Decisions, Squares, Utility, utility_of
 from choral.verifier import command, reading
 from choral.verifier.claims import ClaimFailed
+from choral.verifier.steps import default_budget
 
 T = TypeVar("T")
 FORMAT = "choral release"
@@ -145,9 +146,17 @@ def check(
     return found
 
 
-def check_privacy_and_information(document: Mapping[str, Any]) -> None:
-    """Have the verifier check all but the upper bound, which stays claimed; raises `VerificationError` if a claim fails."""
-    check(document, until="information")
+def read_and_check(text: str, place: str) -> dict[str, Any]:
+    """The document in the text of a release file, with all checked by the verifier but the upper bound, which stays claimed.
+
+    Raises `ReleaseFileError` if the file is not whole, and `VerificationError` if a claim fails.
+    """
+    document = text_to_document(text, place)
+    try:
+        command.within(default_budget(len(text)), lambda: command.verified(document, lambda line: None, "information"))
+    except ClaimFailed as failed:
+        raise VerificationError(failed.claim, failed.reason) from None
+    return document
 
 
 def check_privacy(document: Mapping[str, Any]) -> None:

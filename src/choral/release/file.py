@@ -316,8 +316,11 @@ def load(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None =
     Privacy and information are verified first. The upper bound, whose proof can take long, stays the file's claim until
     `verify()`: `bound_verified` says so. The key of a release that lives apart is read from `key_path`.
     """
-    if format_of(path_of(path)) != CARD_FORMAT:
+    try:
         return load_any(path, key_path)
+    except ReleaseFileError:
+        if format_of(path_of(path)) != CARD_FORMAT:
+            raise
     from choral.release.card import load_card
 
     return load_card(path)
@@ -335,13 +338,14 @@ def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] 
 
 def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release | Disclosure:
     """What a release file holds: the release of a table, or a disclosure without a recipe; verified as in `load`."""
-    mistaken = {CARD_FORMAT: "the public card of a release", KEY_FORMAT: "the key of a release"}.get(
-        format_of(path) or ""
-    )
-    if mistaken:
-        raise ReleaseFileError(f"{path} is {mistaken}.", "Give the release file itself (release.choral).")
-    document = read_document(path)
-    certificate.check_privacy_and_information(document)
+    try:
+        document = read_document(path)
+    except ReleaseFileError:
+        mistaken = {CARD_FORMAT: "the public card", KEY_FORMAT: "the key"}.get(format_of(path) or "")
+        if mistaken is None:
+            raise
+        remedy = "Give the release file itself (release.choral)."
+        raise ReleaseFileError(f"{path} is {mistaken} of a release.", remedy) from None
     disclosure = of_document(document, Path(path))
     if "recipe" not in document:
         return disclosure

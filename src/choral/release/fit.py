@@ -160,7 +160,12 @@ def pose_table(
     `say` is told what is done while a score is learned.
     """
     rules = rules or TableRules()
-    raw, digest = table, table.digest()
+    raw, before, digest = table, table.fingerprint(), table.digest()
+    if earlier is not None and digest != earlier.recipe.table_digest:
+        raise ProblemError(
+            f"{table.name} is not the table that the earlier release was fitted on: its digest differs.",
+            "A code designed for one table is not private on another; give the same table, unchanged.",
+        )
     known: dict[str, Column] = {}
     found = None
     if earlier is None:
@@ -179,7 +184,7 @@ def pose_table(
     where = complete(table, roles.needed, rules.missing)
     columns = alphabets(table, roles, rules.bins, known, where)
     counts = count(table, columns, where)
-    if raw.digest() != digest:
+    if raw.fingerprint() != before:
         raise LawError(f"{table.name} changed while it was read.", "Fit again when it is at rest.")
     joint, origin = law_for(rules.law, counts, [c.name for c in columns], [c.values for c in columns])
     columns = _with_alphabets(columns, joint)

@@ -88,9 +88,24 @@ def verify(text, say=lambda line: None, budget=None, until="bound"):
     `until` says what is checked last: "privacy", "information" or "bound", which is everything. `budget` is in steps; without
     one, it is that of a file of this length.
     """
-    token = METER.set(Meter(default_budget(len(text)) if budget is None else budget))
+    return examined(text, say, budget, until)[1]
+
+
+def examined(text, say, budget, until):
+    """The document in the text of a release file, and what `verify` finds in it."""
+
+    def check():
+        document = read(text)
+        return document, verified(document, say, until)
+
+    return within(default_budget(len(text)) if budget is None else budget, check)
+
+
+def within(steps, check):
+    """What a check finds within a budget of steps; raises `ClaimFailed` where it cannot end."""
+    token = METER.set(Meter(steps))
     try:
-        return verified(read(text), say, until)
+        return check()
     except RecursionError:
         raise ClaimFailed("file", "it is nested too deep") from None
     except (ArithmeticError, MemoryError):
@@ -211,8 +226,8 @@ def options_of(arguments):
     return (files[0], "--privacy" in given, "--json" in given, budget) if len(files) == 1 else None
 
 
-def main(arguments):
-    """The command line: returns the exit status."""
+def main(arguments, then=lambda document: None):
+    """The command line: returns the exit status. A document that holds is given to `then`."""
     if set(arguments) & {"-h", "--help"}:
         print(__doc__)
         return 0
@@ -235,13 +250,14 @@ def main(arguments):
     try:
         need(text is not None, "file", "it is not text in UTF-8")
         say = (lambda line: None) if as_json else print
-        found = verify(text, say, budget, "privacy" if privacy_alone else "bound")
+        document, found = examined(text, say, budget, "privacy" if privacy_alone else "bound")
     except ClaimFailed as failed:
         if as_json:
             print(json.dumps({"verified": False, "claim": failed.claim, "reason": failed.reason}))
         else:
             print(f"FAILED       {failed.claim}: {failed.reason}")
         return 1
+    then(document)
     if as_json:
         print(json.dumps({**found, "not_checked": NOT_CHECKED} if privacy_alone else found))
     elif privacy_alone:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -21,31 +22,27 @@ def verified(release: Path, as_json: bool, privacy: bool = False, budget: int | 
     from choral.verifier import command
 
     options = [*(["--privacy"] if privacy else []), *([] if budget is None else ["--budget", str(budget)])]
-    if not as_json:
-        status = int(command.main([str(release), *options]))
-        reason = _reason_against_recipe(release) if status == 0 else None
+    read: list[dict[str, Any]] = []
+    with redirect_stdout(StringIO()) if as_json else nullcontext() as said:
+        status = int(command.main([str(release), *(["--json"] if as_json else []), *options], read.append))
+    reason = _reason_against_recipe(read[0], release) if read else None
+    if said is None:
         if reason is not None:
             typer.echo(f"holds        {FITS}" if reason == "" else f"FAILED       recipe: {reason}")
-        return 1 if reason else status
-    with redirect_stdout(StringIO()) as said:
-        status = int(command.main([str(release), "--json", *options]))
-    reason = _reason_against_recipe(release) if status == 0 else None
-    if reason:
+    elif reason:
         print_json({"verified": False, "claim": "recipe", "reason": reason})
-        return 1
-    if said.getvalue():
+    elif said.getvalue():
         print_json({**json.loads(said.getvalue()), **({} if reason is None else {"recipe": FITS})})
-    return status
+    return 1 if reason else status
 
 
-def _reason_against_recipe(release: Path) -> str | None:
+def _reason_against_recipe(document: dict[str, Any], release: Path) -> str | None:
     """Why the recipe of a verified file does not fit; empty if it does, None if there is none."""
-    from choral.design.load import of_document, read_document
+    from choral.design.load import of_document
     from choral.errors import ReleaseFileError, VerificationError
     from choral.release.agreement import check_recipe
     from choral.tables.recipe import Recipe
 
-    document = read_document(release)
     if "recipe" not in document:
         return None
     try:
