@@ -145,6 +145,17 @@ def test_bounds_begins_in_plain_words(folder):
     assert shut == "Nothing about W can be told: what is protected determines all that could be said."
 
 
+@pytest.mark.parametrize("budget", [("--leakage", "sex=0.1"), ("--ratio", "sex=11/10")])
+def test_what_bounds_and_plan_say_within_a_budget_is_what_fit_finds(folder, budget):
+    asked = (folder / "table.csv", "--reveal", "W", "--use", "sex", "--protect", "sex", *budget)
+    said = [json.loads(run(command, *asked, "--json").output) for command in ("bounds", "plan")]
+    found = json.loads(run("fit", *asked, "-o", folder / "r.choral", "--json").output)
+    assert 0 < found["information"] <= said[0]["upper_bound"] + 1e-9
+    assert said[0]["feasible"]
+    assert 2 <= found["codes"] <= said[0]["codes_at_most"]
+    assert found["how"].startswith(said[1]["solver"])
+
+
 def test_a_fit_that_tells_nothing_says_so(folder):
     asked = ("--reveal", "W", "--use", "sex", "--protect", "sex")
     assert "remark       nothing is told" in run("fit", folder / "table.csv", *asked, "-o", folder / "r").output

@@ -341,7 +341,7 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
     try:
         document = read_document(path)
     except ReleaseFileError:
-        mistaken = {CARD_FORMAT: "the public card", KEY_FORMAT: "the key"}.get(format_of(path) or "")
+        mistaken = {CARD_FORMAT: "the public card", KEY_FORMAT: "the key"}.get(format_of(path_of(path)) or "")
         if mistaken is None:
             raise
         remedy = "Give the release file itself (release.choral)."
