@@ -6,13 +6,14 @@ import pytest
 from house import COMMANDS, ONCE, counted, followed
 
 PARSED, POSED, REDUCED, FORMS, DIGESTS = ONCE
-NEEDED = {
-    "fit": {PARSED, POSED, REDUCED, FORMS, DIGESTS},  # it parses what it is about to write
-    "disclose": {PARSED, POSED, DIGESTS},
-    "verify": {PARSED, POSED},
-    "audit": {PARSED, POSED},
-    "bounds": {POSED, FORMS, DIGESTS},
-    "plan": {POSED, REDUCED, FORMS, DIGESTS},
+TIMES = {
+    # a fit parses what it is about to write; its second problem is that of a promise, whose price it says
+    "fit": {PARSED: 1, POSED: 2, REDUCED: 2, FORMS: 2, DIGESTS: 1},
+    "disclose": {PARSED: 1, POSED: 1, DIGESTS: 1},
+    "verify": {PARSED: 1, POSED: 1},
+    "audit": {PARSED: 1, POSED: 1},
+    "bounds": {POSED: 1, FORMS: 1, DIGESTS: 1},
+    "plan": {POSED: 1, REDUCED: 1, FORMS: 1, DIGESTS: 1},
 }
 
 
@@ -23,4 +24,5 @@ def times():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_does_once_what_it_needs(times, command):
-    assert {what: times[f"{what}, {command}"] for what in ONCE} == {what: int(what in NEEDED[command]) for what in ONCE}
+    found = {what: times[f"{what}, {command}"] for what in ONCE}
+    assert {what: n for what, n in found.items() if n} == TIMES[command]
