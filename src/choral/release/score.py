@@ -81,7 +81,8 @@ def scored(table: Source, question: Question, rules: TableRules, say: learning.S
         return _with(table, question, rules, points, kept, seen)
     seen.check()
     rest = [name for name in seen.usable if name not in kept]
-    as_they_are = rules.roles(table, replace(question, use=(*kept, *rest)))
+    wanted = tuple(name for name in table.columns if name in kept or name in rest)
+    as_they_are = rules.roles(table, replace(question, use=wanted))
     if not rest or _common(table, seen.usable, rules, where):
         return Scored(table, as_they_are, None, seen)
     if seen.rows < learning.LEAST_ROWS:
