@@ -113,11 +113,11 @@ def test_one_bad_cell_is_named_with_its_row(folder, word, row):
     lines[row] = ",".join([*cells[:2], word, *cells[3:]])
     (folder / "table.csv").write_text("\n".join(lines) + "\n")
     with pytest.raises(ProblemError) as caught:
-        fit(folder / "table.csv", "W", ["sex"], ["sex", "age"], bins={"age": 3})
+        fit(folder / "table.csv", "W", ["sex"], ["sex", "age"], bins={"age": 3}, missing_marks=())
     assert f"1 value is no number, the first in row {row}: '{word}'" in caught.value.what
     assert "empty cell" in caught.value.remedy
     with pytest.raises(ProblemError, match="Bins are for numeric columns"):
-        fit(folder / "table.csv", "W", ["sex"], ["sex", "region"], bins={"sex": 3})
+        fit(folder / "table.csv", "W", ["sex"], ["sex", "region"], bins={"sex": 3}, missing_marks=())
 
 
 # ---- words ---------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_a_column_that_identifies_records_is_left_out_and_that_is_said(folder):
     with pytest.raises(ProblemError) as caught:
         run("fit", folder / "table.csv", *asked, "--use", "person,age,sex,region", "--force")
     assert "'person' has as many values as there are rows" in caught.value.what
-    assert "leave it out: --use age,sex,region." in caught.value.remedy
+    assert "leave it out: --id person, or --drop person." in caught.value.remedy
 
 
 def test_bounds_begins_in_plain_words(folder):

@@ -65,6 +65,10 @@ class LedgerWarning(UserWarning):
     """What should be known of a ledger where only a frame comes back: that it is new, and where it is."""
 
 
+class TableWarning(UserWarning):
+    """What should be known of how a table was read: texts that were taken for missing values, a header that is like data."""
+
+
 class VerificationError(ChoralError):
     """A claim of a certificate failed when it was recomputed. `claim` names the first one that did."""
 

@@ -81,7 +81,7 @@ def behind(release: Release, table: Any, key: bytes) -> Behind:
     with opened(table, recipe.as_read, lambda name: name == recipe.id) as source:
         if source.digest() != recipe.table_digest:
             raise LawError(f"{source.name} is not the table that the release was fitted to.", "Fit it again.")
-        where = complete(source, recipe.own, recipe.missing)
+        where = complete(source, recipe.own, recipe.missing, recipe.told)
         found.whole = source.rows() == recipe.table_rows
         if recipe.id is None:
             found.rows = _sum_of_rows(source, list(source.columns), where, key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from choral.describe.joint import Joint
 from choral.describe.reading import Cell
 from choral.design.disclose import solved
 from choral.design.limits import Limits, Progress
-from choral.errors import ColumnError, LawError, ProblemError
+from choral.errors import ColumnError, LawError, ProblemError, TableWarning
 from choral.laws.choice import law_for
 from choral.problem.kernel import Problem
 from choral.problem.pose import pose_roles, with_budgets
@@ -30,6 +31,7 @@ from choral.tables.recipe import Reading, Recipe
 from choral.tables.rules import MIN_COUNT, TableRules
 from choral.tables.source import Source, opened
 from choral.tables.states import merge_bins, merge_rare, with_states
+from choral.tables.troubles import Trouble
 
 MOST_STATES = 100_000
 """Of a channel; with more, its file would not be read in a sitting."""
@@ -91,7 +93,9 @@ def fit(
     against: str | Sequence[str] | None = None,
     points: Points | None = None,
     score: str | None = None,
-    drop: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
+    header: bool = True,
+    missing_marks: Sequence[str] | None = None,
 ) -> Release:
     """The release of a table that tells most about `reveal` while each group in `protect` stays private.
 
@@ -111,7 +115,9 @@ def fit(
     id         the column that identifies records: the code does not look at it; the ledger knows by it who is behind a card
     points     a score of one's own, as `release.points` is one (`choral.tables.points`)
     score      … or a column of numbers that is one, such as the output of a model; it is cut into bins
-    drop       columns that no score is learned from
+    drop       columns that are left out of everything
+    header     whether the first line of a CSV file has the names of the columns; else they are column1, column2, …
+    missing_marks  texts that are missing values, such as "?"; None: recognised in CSV files, with a `TableWarning`
 
     Where `protect` is given and `use` is not, a score for the target is learned from all columns that can be used (it needs
     scikit-learn), unless their combinations are few and common: then these are counted as they stand.
@@ -124,9 +130,15 @@ def fit(
     (2, 1.0)
     """
     question = Question(reveal, protect, use, order, leakage, ratio, against)
+    marks = None if missing_marks is None else tuple(missing_marks)
     dropped = (drop,) if isinstance(drop, str) else tuple(drop)
-    rules = TableRules(rules_of(bins), missing, empty, min_count, law, unseen, id, points, score, dropped)
-    return fitted(source, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver), also)
+    rules = TableRules(
+        rules_of(bins), missing, empty, min_count, law, unseen, id, points, score, dropped, header, marks
+    )
+    with opened(source, rules.as_read) as table:
+        if not isinstance(source, Source) and "" in table.remarks:
+            warnings.warn(f"In {table.name}, {table.remarks['']}.", TableWarning, stacklevel=2)
+        return fitted(table, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver), also)
 
 
 def fitted(source: Any, question: Question, rules: TableRules, limits: Limits | None = None, also: Any = ()) -> Release:
@@ -181,8 +193,10 @@ def pose_table(
     check_bins(rules.bins, (*roles.needed, *looked_at), known)
     if points is not None:
         known = {**known, points.name: points.column}
-    where = complete(table, roles.needed, rules.missing)
-    columns = alphabets(table, roles, rules.bins, known, where)
+    troubles: list[Trouble] = []
+    told = [name for name in roles.reveal if name not in known or None not in known[name].values]
+    where = complete(table, roles.needed, rules.missing, told, troubles)
+    columns = alphabets(table, roles, rules.bins, known, where, troubles)
     counts = count(table, columns, where)
     if raw.fingerprint() != before:
         raise LawError(f"{table.name} changed while it was read.", "Fit again when it is at rest.")
@@ -282,7 +296,7 @@ def _other_law(source: Any, recipe: Recipe) -> Joint:
             if name not in table.columns:
                 raise ColumnError(f"{table.name} has no column '{name}'.", "It needs the columns of the first table.")
         recipe.check(table, others=True)
-        counts = count(recipe.scored(table), recipe.columns, complete(table, recipe.own, recipe.missing))
+        counts = count(recipe.scored(table), recipe.columns, complete(table, recipe.own, recipe.missing, recipe.told))
     joint = Joint.from_counts(counts, names, [column.values for column in recipe.columns])
     new = sum(cell not in recipe.state_of_combination for cell in joint.weights(recipe.use))
     if new:

@@ -59,12 +59,10 @@ def scored(table: Source, question: Question, rules: TableRules, say: learning.S
     plain = rules.roles(table, question)
     given = rules.points is not None or rules.score is not None
     if question.use is not None or question.protect is None or table.weight is not None:
-        if given or rules.drop:
+        if given:
             used = question.use is not None
             raise ProblemError(
-                "A score, or columns to drop, beside the columns to use."
-                if used
-                else "A score, and nothing to protect.",
+                "A score beside the columns to use." if used else "A score, and nothing to protect.",
                 "Leave out use (--use)." if used else "Say what is protected (--protect).",
             )
         return Scored(table, plain)
@@ -74,7 +72,7 @@ def scored(table: Source, question: Question, rules: TableRules, say: learning.S
     if rules.points is not None:
         rules.points.check(table.columns, table.name)
         return _with(table, question, rules, rules.points, kept, seen)
-    where = complete(table, (*kept, *plain.reveal), rules.missing)
+    where = complete(table, (*kept, *plain.reveal), rules.missing, plain.reveal)
     if rules.score is not None:
         columns = _alphabets(table, plain, kept, rules.bins, where)
         points = own_score(table, rules.score, columns, plain.reveal, where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,7 +34,8 @@ EXAMPLES = ("bsc_and_bec", "xor", "clinic", "four_fair_bits", "noisy_copies:N", 
 Table = Annotated[
     str,
     typer.Argument(
-        help="A .csv, .parquet, .jsonl or .json file, a table of a database as db.duckdb::table, or example:NAME, one of "
+        help="A .csv, .tsv, .txt, .data, .parquet, .jsonl or .json file, a table of a database as db.duckdb::table, or "
+        "example:NAME, one of "
         f"{', '.join(EXAMPLES)}."
     ),
 ]
@@ -71,6 +73,20 @@ MinCount = Annotated[
     int,
     typer.Option(
         help="Combinations of used values that occur less often are merged into one state.", show_default=True
+    ),
+]
+Drop = Annotated[str | None, typer.Option(help="Columns to leave out of everything: A,B.")]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", help="The column that identifies records: no column to use; the ledger knows cards by it."),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The first line is a record: columns are called column1, column2, …")
+]
+MissingMarks = Annotated[
+    str | None,
+    typer.Option(
+        help="Texts that are missing values: '?,NA'. Default: recognised in text files, and said; '' for none."
     ),
 ]
 LawOption = Annotated[
@@ -159,12 +175,16 @@ def asked(
     return Question(split(reveal, "+"), groups(protect), split(use, ","), order, *budgets, split(against, ","))
 
 
-def ruled(bins: Sequence[str] | None, *rules: Any) -> TableRules:
-    """The rules for a table: bins as written on the command line, and the others in the order of `TableRules`."""
+def ruled(
+    bins: Sequence[str] | None, *rules: Any, drop: str | None = None, marks: str | None = None, **further: Any
+) -> TableRules:
+    """The rules for a table: bins, columns and marks as written on the command line, others in the order of `TableRules`."""
     from choral.tables.bins import read_bins
+    from choral.tables.marks import read_marks
     from choral.tables.rules import TableRules
 
-    return TableRules(read_bins(bins or []), *rules)
+    left_out = tuple(split(drop, ",") or ())
+    return replace(TableRules(read_bins(bins or []), *rules, **further), drop=left_out, marks=read_marks(marks))
 
 
 def read_budgets(texts: Sequence[str] | None, option: str) -> dict[str, str] | None:

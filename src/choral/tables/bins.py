@@ -166,7 +166,7 @@ def _not_numeric(source: Source, name: str, kind: str | None) -> ProblemError:
     many = "1 value is no number" if strange == 1 else f"{strange} of {all_} values are no numbers"
     return ProblemError(
         f"{what}: {many}, the first in row {first}: {value!r}.",
-        "Correct them; a missing value is an empty cell, not a word such as NA.",
+        "Correct them; a missing value is an empty cell, or a mark that is declared: --missing-marks NA.",
     )
 
 

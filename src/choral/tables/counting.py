@@ -8,60 +8,93 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from choral.errors import LawError, ProblemError, TooLargeError
+from choral.errors import ChoralError, LawError, ProblemError, TooLargeError
 from choral.problem.question import Roles
 from choral.tables.bins import Bins, edges_of
 from choral.tables.columns import Column, canonical_sql, labels
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
+from choral.tables.troubles import BINS, Trouble, check
 
 MOST_VALUES = 2000
 """Of one column."""
-MOST_NAMED = 12
 MOST_CELLS = 1_000_000
 """Different records, over the revealed, protected and used columns."""
 
 Counts = dict[tuple[Any, ...], int]
 
 
-def complete(table: Source, needed: Sequence[str], missing: str) -> str:
-    """SQL, ` AND …`, that leaves out rows with a missing value if that is the rule.
+def complete(
+    table: Source,
+    needed: Sequence[str],
+    missing: str,
+    told: Sequence[str] = (),
+    troubles: list[Trouble] | None = None,
+) -> str:
+    """SQL, ` AND …`, that leaves out rows with a missing value if that is the rule, and rows that lack what is `told`.
 
-    Raises for columns without values or of a type that cannot be a symbol, and for missing values that are an error.
+    Raises for columns without values or of a type that cannot be a symbol, and for missing values that are an error; with
+    a list of `troubles` these are added to it, and such columns are passed over.
     """
+    found: list[Trouble] = []
     values = {}
     for name in needed:
         type_ = table.columns[name]
         kind = kind_of_type(type_)
         if kind is None and type_.strip('"') != "NULL":
-            raise LawError(
+            error = LawError(
                 f"The column '{name}' of {table.name} holds {type_}.",
-                f"A column holds {', '.join(KINDS.values())}: convert it, or leave it out.",
+                f"A column holds {', '.join(KINDS.values())}: convert it, or leave it out (--drop {name}).",
             )
+            found.append(Trouble(name, error, f"holds {type_}", "drop"))
+            continue
         values[name] = canonical_sql(name, kind or "text")
-    counted = ", ".join(table.tally(value) for value in values.values())
-    [(rows, *present)] = _rows(table, f"SELECT {table.tally()}, {counted} FROM {table.sql}")
-    for name, n in zip(needed, present, strict=True):
+    counted = ", ".join([table.tally(), *(table.tally(value) for value in values.values())])
+    [(rows, *present)] = _rows(table, f"SELECT {counted} FROM {table.sql}")
+    for name, n in zip([*values], present, strict=True):
         if n == 0:
-            raise LawError(f"The column '{name}' of {table.name} has no values.", "Leave it out.")
-        if missing == "error" and n < rows:
-            raise LawError(
+            error = LawError(f"The column '{name}' of {table.name} has no values.", f"Leave it out (--drop {name}).")
+            found.append(Trouble(name, error, "has no values", "drop"))
+            del values[name]
+        elif missing == "error" and n < rows:
+            error = LawError(
                 f"The column '{name}' of {table.name} has {rows - n} missing values.",
                 "Fill them in, or say missing='value' or 'drop' (--missing).",
             )
-    if missing != "drop" or all(n == rows for n in present):
-        return ""
-    return "".join(f" AND ({value}) IS NOT NULL" for value in values.values())
+            found.append(Trouble(name, error, f"has {rows - n} missing values"))
+    if troubles is None:
+        check(found)
+    else:
+        troubles += found
+    whole = {name for name, n in zip([*values], present, strict=False) if n == rows} if not found else set()
+    gaps = [value for name, value in values.items() if (missing == "drop" or name in told) and name not in whole]
+    return "".join(f" AND ({value}) IS NOT NULL" for value in gaps)
 
 
 def alphabets(
-    table: Source, roles: Roles, bins: Mapping[str, Bins], known: Mapping[str, Column], where: str
+    table: Source,
+    roles: Roles,
+    bins: Mapping[str, Bins],
+    known: Mapping[str, Column],
+    where: str,
+    troubles: Sequence[Trouble] = (),
 ) -> list[Column]:
-    """The columns with their alphabets: the known ones as they are, the others found in the table."""
+    """The columns with their alphabets: the known ones as they are, the others found in the table.
+
+    Raises for all columns that cannot be taken as they are at once, those in earlier `troubles` too.
+    """
     [(rows,)] = _rows(table, f"SELECT {table.tally()} FROM {table.sql} WHERE TRUE{where}")
     if not rows:
+        check(troubles)
         raise LawError(f"Every row of {table.name} has a missing value.", "Say missing='value' (--missing value).")
-    columns = [known[n] if n in known else _column(table, roles, bins, n, rows, where) for n in roles.needed]
+    columns, found, before = [], [*troubles], {trouble.name for trouble in troubles}
+    for name in (name for name in roles.needed if name not in before):
+        column = known[name] if name in known else _column(table, roles, bins, name, rows, where)
+        if isinstance(column, Column):
+            columns.append(column)
+        else:
+            found.append(column)
+    check(found)
     target = ", ".join(_code(table, column) for column in columns if column.name in roles.reveal)
     if len(_rows(table, f"SELECT DISTINCT {target} FROM {table.sql} WHERE TRUE{where} LIMIT 2")) == 1:
         raise ProblemError(
@@ -104,7 +137,9 @@ def too_many(sizes: Mapping[str, int], numeric: Sequence[str], many: int) -> Too
     )
 
 
-def _column(table: Source, roles: Roles, bins: Mapping[str, Bins], name: str, rows: int, where: str) -> Column:
+def _column(
+    table: Source, roles: Roles, bins: Mapping[str, Bins], name: str, rows: int, where: str
+) -> Column | Trouble:
     type_ = table.columns[name]
     kind = kind_of_type(type_) or ""
     value = canonical_sql(name, kind)
@@ -117,27 +152,26 @@ def _column(table: Source, roles: Roles, bins: Mapping[str, Bins], name: str, ro
     many = len(listed)
     if many > MOST_VALUES:
         [(many,)] = _rows(table, f"SELECT count(*) FROM ({distinct})")
-    protected = any(name in group for group in roles.protect)
-    remedy = f"Bin it: --bins {name}=4." if kind in NUMERIC else "Group its values, or leave it out."
-    if many == rows > 1 and (protected or name in roles.use):
-        raise ProblemError(
-            f"The {'protected' if protected else 'used'} column '{name}' has as many values as there are rows, {rows}: "
-            "each record would be a state of its own.",
-            f"{remedy}{_without(name, roles)}",
+    drop = f" (--drop {name})" if name not in roles.reveal else ""
+    remedy = f"Bin it: --bins {name}={BINS}." if kind in NUMERIC else f"Group its values, or leave it out{drop}."
+    way = "bins" if kind in NUMERIC else "" if name in roles.reveal else "drop"
+    if many == rows > 1 and (_protected(roles, name) or name in roles.use):
+        error: ChoralError = ProblemError(
+            f"The {'protected' if _protected(roles, name) else 'used'} column '{name}' has as many values as there are rows, "
+            f"{rows}: each record would be a state of its own.",
+            f"{remedy} If it identifies records, leave it out: --id {name}, or --drop {name}.",
         )
+        unique = "drop" if kind == "int" and way == "bins" else way
+        return Trouble(name, error, f"has as many values as there are rows, {rows}", unique)
     if many > MOST_VALUES:
-        raise TooLargeError(f"The column '{name}' has {many} values; at most {MOST_VALUES} are taken.", remedy)
+        error = TooLargeError(f"The column '{name}' has {many} values; at most {MOST_VALUES} are taken.", remedy)
+        return Trouble(name, error, f"has {many} values; at most {MOST_VALUES} are taken", way)
     values = sorted(v + 0.0 if kind == "float" else v for v in listed if v is not None)
     return Column(name, type_, (*values, *([None] if None in listed else [])))
 
 
-def _without(name: str, roles: Roles) -> str:
-    """How a column that identifies records is left out."""
-    others = [other for other in roles.use if other != name]
-    if name not in roles.use or not others:
-        return ""
-    listed = ",".join(others) if len(others) <= MOST_NAMED else "all columns but this one"
-    return f" If it identifies records, leave it out: --use {listed}."
+def _protected(roles: Roles, name: str) -> bool:
+    return any(name in group for group in roles.protect)
 
 
 def _code(table: Source, column: Column) -> str:

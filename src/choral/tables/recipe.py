@@ -118,6 +118,11 @@ class Recipe:
         return frozenset(named)
 
     @property
+    def told(self) -> list[str]:
+        """The columns of the target whose gaps are no value: records without it are not counted."""
+        return [name for name in self.reveal if None not in self.column(name).values]
+
+    @property
     def size(self) -> int:
         """How many states there are."""
         return self.kept + len(self.merged)

@@ -30,7 +30,9 @@ class TableRules:
     id         the column that identifies records, which plays no part in any question
     points     a score of the curator's own, in place of a learned one
     score      … or a column of numbers that is one, to be cut into bins
-    drop       columns that no score is learned from
+    drop       columns that are left out of everything
+    header     whether the first line of a CSV file has the names of the columns; else they are column1, column2, …
+    marks      texts that are missing values, such as "?"; None: recognised in CSV files, and remarked on
     """
 
     bins: Mapping[str, Bins] = field(default_factory=dict)
@@ -43,6 +45,8 @@ class TableRules:
     points: Points | None = None
     score: str | None = None
     drop: tuple[str, ...] = ()
+    header: bool = True
+    marks: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Raise unless each rule is one that there is."""
@@ -60,10 +64,21 @@ class TableRules:
     @property
     def as_read(self) -> AsRead:
         """How the fields of the table become values."""
-        return AsRead(empty=self.empty)
+        return AsRead(empty=self.empty, header=self.header, marks=self.marks)
 
     def roles(self, table: Source, question: Question) -> Roles:
         """The parts that the columns of a table play in a question."""
         if self.id is not None:
             table.require([self.id], "id")
-        return question.about(readable_names([name for name in table.columns if name != self.id]))
+        table.require([*self.drop], "drop")
+        names = readable_names([name for name in table.columns if name != self.id])
+        if self.drop:
+            roles = question.about(names)
+            groups = roles.protect if question.protect is not None else ()
+            promised = [(*promise.hidden, *promise.known) for promise in roles.given]
+            used = roles.use if question.use is not None else ()
+            asked = {*roles.reveal, *used, *(name for group in (*groups, *promised) for name in group)}
+            for name in self.drop:
+                if name in asked:
+                    raise ProblemError(f"`drop` leaves out '{name}', which is asked for.", "Name it in one place.")
+        return question.about([name for name in names if name not in self.drop])

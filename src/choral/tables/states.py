@@ -8,7 +8,7 @@ from typing import Any
 
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
-from choral.errors import ProblemError
+from choral.tables.rare import leaves_one
 from choral.tables.recipe import Recipe
 
 RARE = "rare"
@@ -44,10 +44,7 @@ def merge_rare(
     gone = {cell for cells in merged for cell in cells}
     kept = sorted(set(counts) - gone)
     if len(kept) + len(merged) == 1 and gone:
-        raise ProblemError(
-            f"All {len(gone)} combinations of used values are so rare that merging below a count of {min_count} leaves one.",
-            "Use fewer columns, bin them more coarsely, or lower min_count (--min-count).",
-        )
+        raise leaves_one(len(gone), min_count)
     return kept, merged
 
 

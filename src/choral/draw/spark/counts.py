@@ -100,7 +100,7 @@ def fitted(
     with ExitStack() as stack, located(tables, needed):
         for counts in (first, *others, *(one.source for one in tables)):
             stack.callback(counts.connection.close)
-        anonymous = replace(rules, id=None)  # no column of what was counted
+        anonymous = replace(rules, id=None, drop=())  # no columns of what was counted
         if earlier is not None:
             found = second.fitted_after(earlier, first, question, anonymous, limits)
         else:

@@ -17,15 +17,19 @@ from choral.show.options import (
     Against,
     AsJson,
     Bins,
+    Drop,
     Empty,
     Engine,
     Force,
+    Id,
     LawOption,
     Leakage,
     Ledger,
     Master,
     MinCount,
     Missing,
+    MissingMarks,
+    NoHeader,
     Order,
     Protect,
     Ratio,
@@ -38,7 +42,6 @@ from choral.show.options import (
     on_spark,
     print_json,
     ruled,
-    split,
 )
 
 if TYPE_CHECKING:
@@ -73,11 +76,14 @@ def fit(
     against: Against = None,
     use: Use = None,
     order: Order = 1,
+    drop: Drop = None,
     bins: Bins = None,
     missing: Missing = "value",
     empty: Empty = "missing",
     min_count: MinCount = 5,
     law: LawOption = "frequencies",
+    no_header: NoHeader = False,
+    missing_marks: MissingMarks = None,
     unseen: Annotated[
         str,
         typer.Option(help="Records with values not seen now: refuse them, or give them a code of their own (code)."),
@@ -97,12 +103,7 @@ def fit(
     ] = None,
     key: Annotated[Path | None, typer.Option(help="Write the key to a file of its own, not into the release.")] = None,
     ledger: Ledger = None,
-    id: Annotated[
-        str | None,
-        typer.Option(
-            "--id", help="The column that identifies records: no column to use; the ledger knows cards by it."
-        ),
-    ] = None,
+    id: Id = None,
     score: Annotated[
         str | None, typer.Option(help="A column with the output of your own model: cut into bins, it is the score.")
     ] = None,
@@ -110,7 +111,6 @@ def fit(
         Path | None,
         typer.Option(help="Points of your own, as choral points --json writes them, in place of learned ones."),
     ] = None,
-    drop: Annotated[str | None, typer.Option(help="Columns that no score is learned from: A,B.")] = None,
     other_people: Annotated[
         bool,
         typer.Option("--other-people", help="Declare that nobody in this table is in a card of the ledger so far."),
@@ -150,7 +150,7 @@ def fit(
     spark = on_spark(engine, master)
     start = time.monotonic()
     if table.startswith(EXAMPLE):
-        given = (spark or None, bins, leakage, ratio, also, after, card, key, id, other_people or None)
+        given = (spark or None, drop, bins, leakage, ratio, also, after, card, key, id, other_people or None)
         if any(value is not None for value in given) or law != "frequencies":
             raise ProblemError(
                 f"{table} is a law without a table.", "Leave out all options about tables, cards and keys."
@@ -158,7 +158,8 @@ def fit(
         _fit_example(table, question, limits, output, force, as_json)
         return
     own = None if points is None else read_points(points)
-    rules = ruled(bins, missing, empty, min_count, law, unseen, id, own, score, tuple(split(drop, ",") or ()))
+    reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks}
+    rules = ruled(bins, missing, empty, min_count, law, unseen, id, own, score, drop=drop, **reading)
     earlier = None if after is None else _earlier(after, after_key, question, rules, also)
     with interval_bar(quiet=as_json) as bar:
         limits = replace(limits, progress=bar)
@@ -262,12 +263,10 @@ def _save(
 
 
 def _left_out(table: str, release: Release) -> int:
-    """How many rows of the table `missing drop` left out."""
+    """How many rows of the table were not counted: `missing drop` left them out, or they lack the target."""
     from choral.tables.source import opened
 
-    if release.recipe.missing != "drop":
-        return 0
-    with opened(table) as source:
+    with opened(table, release.recipe.as_read) as source:
         return source.rows() - release.recipe.table_rows
 
 
@@ -312,7 +311,7 @@ def _fitted(
         return fitted_after(earlier, table, question, rules, limits), []
     with opened(table, rules.as_read) as source:
         release = fitted(source, question, rules, limits, also)
-        read = [source.remarks[name] for name in release.recipe.read if name in source.remarks]
+        read = [source.remarks[name] for name in ("", *release.recipe.read) if name in source.remarks]
         return release, [*release.remarks, *read]
 
 
@@ -323,7 +322,7 @@ def _earlier(
     from choral.release.file import load_release
     from choral.tables.rules import TableRules
 
-    own = TableRules(rules.bins, min_count=rules.min_count, id=rules.id)
+    own = TableRules(rules.bins, min_count=rules.min_count, id=rules.id, drop=rules.drop)
     if rules != own or question.leakage or question.ratio or also:
         raise ProblemError(
             "--after with a law, a rule for missing, empty or unseen values, budgets or further tables.",

@@ -111,6 +111,11 @@ def table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> list
             f"WARNING      {dropped} rows with a missing value were left out, and get no code. That they have none is seen, "
             "and the guarantee does not cover it: choral audit --table says how much it tells; --missing value avoids it"
         )
+    elif dropped:
+        lines.append(
+            f"WARNING      {dropped} rows without a value of {'+'.join(recipe.reveal)} were not counted: the law is that of "
+            "the others. They get codes like them; choral audit --table says what all codes together tell"
+        )
     rule = "are refused" if recipe.unseen == "refuse" else f"get code {release.disclosure.codes}"
     lines.append(f"unseen       records with values or combinations not seen here {rule}")
     if recipe.after is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,11 +13,15 @@ from choral.show.options import (
     Against,
     AsJson,
     Bins,
+    Drop,
     Empty,
+    Id,
     LawOption,
     Leakage,
     MinCount,
     Missing,
+    MissingMarks,
+    NoHeader,
     Order,
     Protect,
     Ratio,
@@ -53,11 +57,15 @@ def bounds(
     against: Against = None,
     use: Use = None,
     order: Order = 1,
+    drop: Drop = None,
+    id: Id = None,
     bins: Bins = None,
     missing: Missing = "value",
     empty: Empty = "missing",
     min_count: MinCount = 5,
     law: LawOption = "frequencies",
+    no_header: NoHeader = False,
+    missing_marks: MissingMarks = None,
     leakage: Leakage = None,
     ratio: Ratio = None,
     as_json: AsJson = False,
@@ -66,10 +74,9 @@ def bounds(
     from choral.problem.bounds import bounds_of
     from choral.tables.binned import protections
 
-    question, rules = (
-        asked(reveal, protect, use, order, leakage, ratio, against),
-        ruled(bins, missing, empty, min_count, law),
-    )
+    question = asked(reveal, protect, use, order, leakage, ratio, against)
+    reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks}
+    rules = ruled(bins, missing, empty, min_count, law, id=id, drop=drop, **reading)
     problem, binned = _problem(table, question, rules)
     found, target = bounds_of(problem), problem.target.name
     if as_json:
@@ -92,11 +99,15 @@ def plan(
     against: Against = None,
     use: Use = None,
     order: Order = 1,
+    drop: Drop = None,
+    id: Id = None,
     bins: Bins = None,
     missing: Missing = "value",
     empty: Empty = "missing",
     min_count: MinCount = 5,
     law: LawOption = "frequencies",
+    no_header: NoHeader = False,
+    missing_marks: MissingMarks = None,
     leakage: Leakage = None,
     ratio: Ratio = None,
     as_json: AsJson = False,
@@ -104,10 +115,9 @@ def plan(
     """Say how a problem would be solved, and why, without solving it."""
     from choral.design.outlook import outlook_of
 
-    question, rules = (
-        asked(reveal, protect, use, order, leakage, ratio, against),
-        ruled(bins, missing, empty, min_count, law),
-    )
+    question = asked(reveal, protect, use, order, leakage, ratio, against)
+    reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks}
+    rules = ruled(bins, missing, empty, min_count, law, id=id, drop=drop, **reading)
     found = outlook_of(_problem(table, question, rules)[0])
     if not as_json:
         typer.echo(str(found))

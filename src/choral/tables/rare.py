@@ -1,0 +1,122 @@
+"""Rare combinations of used values back off, column by column, and keep their protected values.
+
+A combination that occurs less often than `min_count` is no state of its own. It joins others that agree with it in all
+columns but the least telling one; where these together are still rare, in all but the two least telling ones; and so on. The
+columns in `fixed` (protected ones, and those of conditions) never differ inside a state: they stay functions of it, so that
+what is said about them can be used (DESIGN §14, §16).
+
+A part, one combination of fixed values, that is rare as a whole is one state: it is kept as it is, however rare, or all such
+parts are merged into one state, whose protected values then differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from choral.describe.reading import Cell
+from choral.errors import ProblemError
+
+RULES = ("keep", "merge")
+MOST_RARE = 0.1
+"""Share of the records in rare parts from which these are merged unless told: most of what is known would be rare."""
+
+
+@dataclass(frozen=True)
+class Merging:
+    """The combinations that stay states of their own, those merged into one state each, and the parts that are rare.
+
+    `across` says that the rare parts are merged, into the last of `merged`; else each is a state, one of its own.
+    """
+
+    kept: list[Cell]
+    merged: list[list[Cell]]
+    rare_parts: list[Cell]
+    across: bool = False
+
+
+def back_off(
+    counts: Mapping[Cell, int], min_count: int, fixed: Sequence[int], order: Sequence[int], rule: str | None = None
+) -> Merging:
+    """Merge what is rare, at these `fixed` positions of a combination never across values; `order` has the other positions.
+
+    >>> cells = {("f", 0, "a"): 9, ("f", 0, "b"): 2, ("f", 0, "c"): 4, ("f", 1, "a"): 2, ("f", 1, "b"): 1, ("m", 0, "a"): 3}
+    >>> found = back_off(cells, 5, [0], [1, 2])
+    >>> found.kept, [[cell[1:] for cell in group] for group in found.merged], found.rare_parts
+    ([('f', 0, 'a'), ('m', 0, 'a')], [[(0, 'b'), (0, 'c'), (1, 'a'), (1, 'b')]], [('m',)])
+    """
+    parts: defaultdict[Cell, list[Cell]] = defaultdict(list)
+    for cell in sorted(counts):
+        parts[tuple(cell[i] for i in fixed)].append(cell)
+    total = {part: sum(counts[cell] for cell in cells) for part, cells in parts.items()}
+    rare = [part for part in parts if total[part] < min_count]
+    states: list[list[Cell]] = []
+    for part, cells in parts.items():
+        states += [cells] if total[part] < min_count else _within(counts, min_count, cells, order)
+    across = rule == "merge" or (rule is None and _mostly(rare, total))
+    if across and len(rare) > 1:
+        states = [state for state in states if tuple(state[0][i] for i in fixed) not in set(rare)]
+        states.append(sorted(cell for part in rare for cell in parts[part]))
+    else:
+        across = False
+    if len(states) == 1 < len(counts):
+        raise leaves_one(len(counts), min_count)
+    return Merging(
+        sorted(state[0] for state in states if len(state) == 1), [s for s in states if len(s) > 1], rare, across
+    )
+
+
+def leaves_one(many: int, min_count: int) -> ProblemError:
+    """That everything is so rare that one state is left."""
+    return ProblemError(
+        f"All {many} combinations of used values are so rare that merging below a count of {min_count} leaves one.",
+        "Use fewer columns, bin them more coarsely, or lower min_count (--min-count).",
+    )
+
+
+def most_telling(counts: Mapping[Cell, int], target: Sequence[int], positions: Sequence[int]) -> list[int]:
+    """Positions in records by what each alone says about the target, most first; `counts` are of whole records."""
+    told = {i: _information(counts, target, i) for i in positions}
+    return sorted(positions, key=lambda i: (-round(told[i], 9), i))
+
+
+def _mostly(rare: Sequence[Cell], total: Mapping[Cell, int]) -> bool:
+    records = sum(total[part] for part in rare)
+    return 2 * len(rare) > len(total) or records > MOST_RARE * sum(total.values())
+
+
+def _within(
+    counts: Mapping[Cell, int], min_count: int, cells: Sequence[Cell], order: Sequence[int]
+) -> list[list[Cell]]:
+    """The states of one part, none of them rare; the part is not."""
+    states = [[cell] for cell in cells if counts[cell] >= min_count]
+    left = [cell for cell in cells if counts[cell] < min_count]
+    for level in range(len(order) - 1, -1, -1):
+        alike: defaultdict[Cell, list[Cell]] = defaultdict(list)
+        for cell in left:
+            alike[tuple(cell[i] for i in order[:level])].append(cell)
+        enough = [group for group in alike.values() if sum(counts[cell] for cell in group) >= min_count]
+        states += enough
+        gone = {cell for group in enough for cell in group}
+        left = [cell for cell in left if cell not in gone]
+    if left:
+        least = min(states, key=lambda state: (sum(counts[cell] for cell in state), state))
+        states.remove(least)
+        states.append(sorted([*least, *left]))
+    return states
+
+
+def _information(counts: Mapping[Cell, int], target: Sequence[int], position: int) -> float:
+    """I(W; X) in bits of the target and one column."""
+    both: defaultdict[tuple[object, Cell], int] = defaultdict(int)
+    own: defaultdict[object, int] = defaultdict(int)
+    of_target: defaultdict[Cell, int] = defaultdict(int)
+    for cell, n in counts.items():
+        w = tuple(cell[i] for i in target)
+        both[cell[position], w] += n
+        own[cell[position]] += n
+        of_target[w] += n
+    total = sum(of_target.values())
+    return sum(n / total * math.log2(n * total / (own[x] * of_target[w])) for (x, w), n in both.items() if n)

@@ -1,0 +1,45 @@
+"""What keeps columns of a table from being used, all in one message with one line to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from choral.errors import ChoralError, ProblemError
+
+BINS = 4
+"""How many bins are proposed."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A column that cannot be taken as it is.
+
+    error   what would be raised for this column alone
+    short   the reason, to stand after the column's name
+    remedy  "bins", "drop", or "" where the curator has to think
+    """
+
+    name: str
+    error: ChoralError
+    short: str
+    remedy: str = ""
+
+
+def check(troubles: Sequence[Trouble]) -> None:
+    """Raise for these columns, if there are any: for one its own error, for several one that names them all."""
+    if not troubles:
+        return
+    if len(troubles) == 1:
+        raise troubles[0].error
+    listed = "; ".join(f"'{trouble.name}' {trouble.short}" for trouble in troubles)
+    binned = ";".join(f"{trouble.name}={BINS}" for trouble in troubles if trouble.remedy == "bins")
+    dropped = ",".join(trouble.name for trouble in troubles if trouble.remedy == "drop")
+    line = " ".join([*([f"--drop '{dropped}'"] if dropped else []), *([f"--bins '{binned}'"] if binned else [])])
+    others = [f"'{trouble.name}'" for trouble in troubles if not trouble.remedy]
+    remedies = [f"Add: {line}."] if line else []
+    remedies += [f"Group or correct the values of {', '.join(others)}."] if others else []
+    raise ProblemError(
+        f"{len(troubles)} columns cannot be taken as they are: {listed}.",
+        " ".join([*remedies, "Or name the columns to look at: --use A,B."]),
+    )
