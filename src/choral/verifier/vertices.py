@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 
 from choral.verifier.information import BITS
 from choral.verifier.intervals import DOWN, interval, minus_x_log_x
-from choral.verifier.numbers import common_denominator, size_of
+from choral.verifier.numbers import common_denominator
 from choral.verifier.steps import hold, product, spend
 
 
@@ -90,14 +91,17 @@ def pairs_on_a_line(columns, weights):
     """
     varying = next(i for i in range(len(columns[0])) if len({column[i] for column in columns}) > 1)
     x = [column[varying] for column in columns]
-    mean = Fraction(sum(p * w for p, w in zip(x, weights)), sum(weights))
+    scale = math.lcm(*(p.denominator for p in x)) * sum(weights)
+    x = [p.numerator * (scale // p.denominator) for p in x]
+    mean = sum(p * w for p, w in zip(x, weights)) // sum(weights)  # whole, by the choice of the scale
+    above = [(b, right) for b, right in enumerate(x) if right > mean]
     for a, left in enumerate(x):
-        spend(size_of(mean) * len(x) // 8 + 20 * len(x), "extreme points")
+        spend(mean.bit_length() * len(x) // 8 + 20 * len(x), "extreme points")
         if left == mean:
             yield {a: Fraction(1)}
-        for b, right in enumerate(x):
-            if left < mean < right:
-                share = (right - mean) / (right - left)
+        elif left < mean:
+            for b, right in above:
+                share = Fraction(right - mean, right - left)
                 yield {a: share, b: 1 - share}
 
 

@@ -36,6 +36,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import math
 import re
 import sys
 import unicodedata
@@ -2506,14 +2507,17 @@ def pairs_on_a_line(columns, weights):
     """
     varying = next(i for i in range(len(columns[0])) if len({column[i] for column in columns}) > 1)
     x = [column[varying] for column in columns]
-    mean = Fraction(sum(p * w for p, w in zip(x, weights)), sum(weights))
+    scale = math.lcm(*(p.denominator for p in x)) * sum(weights)
+    x = [p.numerator * (scale // p.denominator) for p in x]
+    mean = sum(p * w for p, w in zip(x, weights)) // sum(weights)  # whole, by the choice of the scale
+    above = [(b, right) for b, right in enumerate(x) if right > mean]
     for a, left in enumerate(x):
-        spend(size_of(mean) * len(x) // 8 + 20 * len(x), "extreme points")
+        spend(mean.bit_length() * len(x) // 8 + 20 * len(x), "extreme points")
         if left == mean:
             yield {a: Fraction(1)}
-        for b, right in enumerate(x):
-            if left < mean < right:
-                share = (right - mean) / (right - left)
+        elif left < mean:
+            for b, right in above:
+                share = Fraction(right - mean, right - left)
                 yield {a: share, b: 1 - share}
 
 
