@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from laws import exactly_private, full_joints, joints
 
 import choral as ch
+from choral.describe.entropy import divergence_term
 from choral.describe.exchangeable import compositions
 from choral.errors import ColumnError, LawError, ProblemError, TooLargeError
 from choral.theory.many_samples import (
-    _divergence,
     bridge,
     fresh_leakage,
     fresh_sample_curve,
@@ -408,7 +408,7 @@ def test_a_term_of_the_information_loses_nothing_to_cancellation(delta):
     with flint.ctx.workprec(300):
         x = flint.arb(flint.fmpq(delta.numerator, delta.denominator))
         expected = float((1 + x) * (1 + x).log() - x) if delta > -1 else 1.0
-    assert _divergence(float(delta)) == pytest.approx(expected, rel=1e-11, abs=0)
+    assert divergence_term(float(delta)) == pytest.approx(expected, rel=1e-11, abs=0)
 
 
 def test_indconverge():
