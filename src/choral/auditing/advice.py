@@ -11,7 +11,7 @@ from choral.draw.arrange import ROW
 from choral.tables.binned import inside_bins, spoken
 
 if TYPE_CHECKING:
-    from choral.auditing.audit import Audit
+    from choral.auditing.result import Audit
 
 LARGE = 0.01
 """Bits from which on a leak is named."""

@@ -10,7 +10,7 @@ from choral.release.leakage import Leakage
 from choral.tables.binned import inside_bins, spoken
 
 if TYPE_CHECKING:
-    from choral.auditing.audit import Audit
+    from choral.auditing.result import Audit
 
 
 def listings(found: Audit) -> list[Listing]:

@@ -30,7 +30,7 @@ from choral.tables.points import Points
 from choral.tables.recipe import Recipe
 
 if TYPE_CHECKING:
-    from choral.auditing.audit import Audit
+    from choral.auditing.result import Audit
     from choral.draw.engine import Progress
     from choral.release.card import Card
 

@@ -12,7 +12,7 @@ from choral.show.options import AsJson, examples, print_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from choral.auditing.audit import Audit
+    from choral.auditing.result import Audit
     from choral.describe.display import Listing
 
 EXAMPLE = examples(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from choral.auditing import findings
-from choral.auditing.audit import Audit
+from choral.auditing.result import Audit
 from choral.show.report.markup import Html, bullets, element, fold, listing, paragraph
 from choral.show.report.subject import Subject
 

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from choral.auditing.audit import Audit, audit
+from choral.auditing.audit import audit
+from choral.auditing.result import Audit
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.files import check_output, keep_apart, write_whole

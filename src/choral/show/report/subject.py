@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from choral.auditing.audit import Audit
+from choral.auditing.result import Audit
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.exact import certificate

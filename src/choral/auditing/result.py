@@ -1,0 +1,159 @@
+"""`Audit`, what an audit found: plain frozen data, in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from choral.auditing.advice import UNLIKELY, summary_of
+from choral.auditing.composition import CompositionLeak
+from choral.auditing.findings import listings
+from choral.auditing.out_of_sample import OutOfSample
+from choral.auditing.output_tests import OutputTests
+from choral.release.leakage import Leakage
+
+
+@dataclass(frozen=True)
+class Together:
+    """What the code tells about several columns together; `excess` is beyond the most telling part of them."""
+
+    leakage: Leakage
+    excess: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**self.leakage.to_json(), "excess": self.excess}
+
+
+@dataclass(frozen=True)
+class Looked:
+    """How many were computed, of how many there are."""
+
+    at: int
+    of: int
+
+
+@dataclass(frozen=True)
+class UnderLaw:
+    """What the code tells about each protected group under one law, `rows` rows of a table where it is one's frequencies."""
+
+    name: str
+    rows: int | None
+    groups: tuple[Leakage, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether every group is independent of the code under this law, decided in integers."""
+        return all(leak.zero for leak in self.groups)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        groups = [leak.to_json() for leak in self.groups]
+        return {"name": self.name, "rows": self.rows, "private": self.private, "groups": groups}
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """The findings. `laws[0]` is the release's own law, under which every group without a budget is private by proof; so is
+    it under the next `further` laws, which the release declares.
+
+    `columns` are those in no protected group, the target first; `together` pairs and triples, by what they tell beyond
+    their parts; `knowing` what the code tells about a protected group to someone who knows another column. These are under
+    the law named `view`. Both last have the largest leaks only; `looked` says how many were computed. `absence` is what it
+    tells about each protected group that a record of the table has no code, where `missing drop` leaves some out. `beyond`
+    is what it tells where promises `Z | V` end: to whoever knows V in part, or another column as well.
+
+    `bins` are the binned columns and how many bins each has: everywhere else such a column stands for its bin. `inside` is
+    what the code tells about the raw values of protected ones, under the table.
+    """
+
+    digest: str
+    target: tuple[str, ...]
+    codes: int
+    view: str
+    laws: tuple[UnderLaw, ...]
+    budgets: tuple[str | None, ...]
+    further: int
+    columns: tuple[Leakage, ...]
+    together: tuple[Together, ...]
+    knowing: tuple[Leakage, ...]
+    beyond: tuple[Leakage, ...]
+    absence: tuple[Leakage, ...]
+    composition: tuple[CompositionLeak, ...]
+    out_of_sample: tuple[OutOfSample, ...]
+    output: OutputTests | None
+    bins: Mapping[str, int]
+    inside: tuple[Leakage, ...]
+    looked: Mapping[str, Looked]
+    notes: tuple[str, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether every protected group is independent of the code under the release's own law, decided in integers."""
+        return self.laws[0].private
+
+    @property
+    def proved(self) -> bool:
+        """Whether each group without a budget is independent of the code under each declared law.
+
+        Budgets are checked where a release is loaded, by the verifier.
+        """
+        declared = self.laws[: 1 + self.further]
+        return all(x.zero for law in declared for x, b in zip(law.groups, self.budgets, strict=True) if b is None)
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is promised holds, also of records that have no code: that they have none tells of no group."""
+        return self.proved and all(leak.zero for leak in self.absence)
+
+    @property
+    def passed(self) -> bool:
+        """Whether what is promised holds, and the codes that were given out, if any, pass the tests of it."""
+        tests = () if self.output is None else self.output.tests
+        return self.kept and not any(test.protected and test.adjusted < UNLIKELY for test in tests)
+
+    @property
+    def summary(self) -> str:
+        """One paragraph: which leaks are large, and what to do about each."""
+        return summary_of(self)
+
+    def __str__(self) -> str:
+        return self.summary
+
+    def __repr__(self) -> str:
+        kept = "kept" if self.kept else "BROKEN"
+        tests = "" if self.output is None else f", the codes {'passed' if self.passed else 'FAILED'}"
+        return f"Audit({'+'.join(self.target)}, {self.codes} codes: the promise is {kept}{tests})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, nothing rounded."""
+        return {
+            "digest": self.digest,
+            "target": list(self.target),
+            "codes": self.codes,
+            "private": self.private,
+            "kept": self.kept,
+            "passed": self.passed,
+            "budgets": list(self.budgets),
+            "view": self.view,
+            "laws": [law.to_json() for law in self.laws],
+            "columns": [leak.to_json() for leak in self.columns],
+            "together": [leak.to_json() for leak in self.together],
+            "knowing": [leak.to_json() for leak in self.knowing],
+            "beyond": [leak.to_json() for leak in self.beyond],
+            "absence": [leak.to_json() for leak in self.absence],
+            "composition": [leak.to_json() for leak in self.composition],
+            "out_of_sample": [bound.to_json() for bound in self.out_of_sample],
+            "output": None if self.output is None else self.output.to_json(),
+            "bins": dict(self.bins),
+            "inside_bins": [leak.to_json() for leak in self.inside],
+            "looked": {name: {"at": looked.at, "of": looked.of} for name, looked in self.looked.items()},
+            "notes": list(self.notes),
+            "summary": self.summary,
+        }
+
+    def _repr_html_(self) -> str:
+        tables = "".join(listing.html() for listing in listings(self))
+        return f"<p>{escape(self.summary)}</p>{''.join(f'<p>{escape(note)}</p>' for note in self.notes)}{tables}"
