@@ -106,3 +106,23 @@ def test_every_promise_names_a_test_that_is_there():
         if f"def {test}(" not in (TESTS / f"test_{file}.py").read_text("utf-8")
     ]
     assert gone == []
+
+
+REASONED = ("auditing", "draw", "ledger", "release", "show", "tables")
+
+
+def numbers_without_a_reason(path):
+    """Constants of a module that are numbers, or several, and have no text below that says why."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    for statement, below in zip(body, [*body[1:], None], strict=True):
+        parts = list(ast.walk(statement.value)) if isinstance(statement, ast.Assign) else []
+        plain = all(isinstance(part, ast.Constant | ast.Tuple | ast.BinOp | ast.operator | ast.Load) for part in parts)
+        numbers = [part for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, int | float)]
+        said = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+        if plain and numbers and not said:
+            yield f"{path.name}: {ast.unparse(statement)}"
+
+
+def test_every_number_that_was_chosen_says_why():
+    modules = [path for room in REASONED for path in sorted((SOURCES / "choral" / room).rglob("*.py"))]
+    assert [line for path in modules for line in numbers_without_a_reason(path)] == []

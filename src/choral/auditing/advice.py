@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 LARGE = 0.01
 """Bits from which on a leak is named."""
 LARGE_ADVANTAGE = 0.1
+"""An advantage in guessing from which on it is named: one guess in ten."""
 RARE_EVENT = 1e-3
+"""Probability from which on it is named that a code gives a value away for sure."""
 UNLIKELY = 0.01
 """An adjusted p-value below which a test is said to fail."""
 MOST_NAMED = 2
+"""Leaks of a kind that a summary names: a paragraph is read, a list is in the audit."""
 
 
 def summary_of(audit: Audit) -> str:

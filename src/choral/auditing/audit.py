@@ -33,9 +33,11 @@ from choral.tables.binned import binned_and_protected, bins_of
 from choral.tables.recipe import Recipe
 
 MOST_LOOKED_AT = 1500
+"""Combinations of columns that are looked at, however small the law."""
 MOST_VISITS = 10_000_000
 """Pairs, and triples, and pairs of a group and a known column, that are computed; and times the cells of the law."""
 MOST_LISTED = 10
+"""Pairs, and triples, that are listed, the most telling first; of columns known beside a group twice as many."""
 UNCODED = "Records with a missing value get no code, which is itself an output about them."
 MOST_GROUPS = 60
 """Protected groups for which the composition leak and bounds are computed."""

@@ -37,11 +37,15 @@ from choral.problem.solution import ExactChannel, Row
 from choral.release.leakage import Published, contingency
 
 EXACT_WORK = 200_000
+"""Steps up to which the leak is computed in integers …"""
 EXACT_BITS = 30_000
+"""… whose lengths in bits, over all records, sum to at most this."""
 FLOAT_WORK = 150_000_000
+"""Steps up to which it is computed in double precision …"""
 FLOAT_CELLS = 8_000_000
-"""Up to these sizes the leak is computed in integers, and in double precision."""
+"""… with at most so many cells in memory, 64 MB."""
 MOST_WORST = 3
+"""Groups of records that are named as the worst."""
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ FEW = (10.0, 30.0, 100.0)
 RARE = 30.0
 """τ is as large as this many records make of all for a code that the release gives to nobody, and far less for others."""
 ROUNDS = 3
+"""Times that the factors are fitted to the bound that they give."""
 LARGEST = 600
 """Of a matrix whose eigenvalues are computed; above, each value of Z has its own."""
 ROUNDING = 1e-9

@@ -53,11 +53,13 @@ from choral.release.leakage import Published
 VALIDATION = "a validation table"
 """The source of a bound from one."""
 MOST_CODES = 11
+"""Codes up to which every event is looked at: 2¹⁰ of them, up to complements."""
 LARGEST = 0.9
 """Of λ and λ'."""
 ROUGH = 0.1
 """The share of 1 - confidence that goes to rough intervals."""
 BISECTIONS = 24
+"""Halvings of a range: seven decimals of it, and the end that holds is returned."""
 ROUNDING = 1e-9
 """Added to a bound for what floats lose."""
 

@@ -27,10 +27,13 @@ FILE = ""
 EXPECTED = 5
 """The least expected count of any cell for which the chi-square law is used."""
 DRAWS = 1999
+"""Tables that a simulation draws, with the seen one 2000: a p-value is a multiple of 1/2000."""
 FEWEST_DRAWS = 199
+"""… and not fewer than this, or no p-value could be below 1/200."""
 MOST_DRAWN = 40_000_000
 """Cells of all tables that are drawn in one simulation; with more, fewer tables, but not below `FEWEST_DRAWS`."""
 FOLDS = 5
+"""Parts of the table, of which each is guessed by a classifier that learned from the others."""
 MOST_ROWS = 100_000
 """For the classifier; of a larger table a random part is taken."""
 

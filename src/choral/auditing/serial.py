@@ -22,6 +22,7 @@ import numpy as np
 from choral.auditing.output_tests import EXPECTED, FILE, Counts, OutputTest, independence
 
 CUTS = (4, 16, 64, 256, 1024)
+"""Stretches that an order is cut into: few of them find slow drifts, many find short runs."""
 
 
 def serial_tests(orders: Mapping[str, Counts], codes: int, seed: int | None = None) -> list[OutputTest]:

@@ -37,11 +37,14 @@ GIVEN = "choral_given"
 MOST_FURTHER = 30
 """Columns that the release does not look at are audited too if they have at most this many values."""
 MOST_CELLS = 200_000
+"""Different records that are held; with more, columns beside those of the release are left out."""
 RAW = "raw value"
 MOST_RAW = 5000
 """Different values of a binned column, or of a group with one, about which a leak is computed."""
 MOST_RAW_CELLS = 200_000
+"""… and different pairs of such a value and a state."""
 MOST_RAW_GROUPS = 60
+"""Binned columns, and groups with one, whose raw values are looked at: a query each."""
 UNSEEN = "(not seen at fit time)"
 ONE_OR_NONE = ExactChannel(2, ((1, ((0, 1),)), (1, ((1, 1),))))
 """Whether a record has a code."""

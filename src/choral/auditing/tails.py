@@ -10,7 +10,9 @@ from scipy.special import ndtr
 BERRY_ESSEEN = 0.56
 """A constant that holds for independent numbers with different laws (Shevtsova 2010)."""
 INTERVALS = 64
+"""Parts of the range of a spread, in each of which one of two bounds must do: more of them, a sharper margin."""
 BISECTIONS = 28
+"""Halvings of a range: eight decimals of it, and the end that holds is returned."""
 
 
 def largest_spread(seen: float, most: float, delta: float) -> float:

@@ -44,6 +44,7 @@ Places: TypeAlias = npt.NDArray[np.uint64]
 ROW = "row"
 HIGH, LOW = "high", "low"
 ROWS_AT_ONCE = 1 << 18
+"""Records in a batch, and about as many in a share while there are few."""
 MOST_BITS = 8
 """2⁸ shares at most, each an open file; with 10⁹ records, four million are in one."""
 DRAWN = "choral_drawn"

@@ -48,6 +48,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 """Called with the rows that are done and the rows that there are."""
 
 ROWS_AT_ONCE = 1 << 18
+"""Records between two looks at the progress: a fraction of a second, some megabytes."""
 CODE = "code"
 STATE = "choral state"
 ENDINGS = (".parquet", ".csv")

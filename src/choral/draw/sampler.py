@@ -39,7 +39,9 @@ AT_ONCE = 1 << 16
 MOST_TABLE = 1 << 22
 """Entries of the table over the first bits: as many bits as fit, for all states together."""
 MOST_BITS = 13
+"""… and no more bits than these: one draw in 2¹³ per boundary is then undecided, and looked at in full."""
 TIE = -2
+"""In the table: the first bits do not decide between codes. Codes are from 0, and -1 is `UNSEEN`."""
 
 
 @dataclass(frozen=True)

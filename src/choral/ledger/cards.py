@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from choral.release.file import Release
 
 ROWS_AT_ONCE = 1 << 18
+"""Records in memory at once: some megabytes."""
 GAP = 5
 """The last byte of the block that stands for a missing value: no other block has it."""
 

@@ -21,6 +21,7 @@ from choral.errors import LedgerError
 from choral.ledger.identity import Blocks, Words, encrypt, subkey
 
 PARTS = 256
+"""Pieces of an entry, by the first byte of a tag, which are compared one by one."""
 AT_ONCE = 1 << 20
 """Records that are gathered before they are written."""
 

@@ -38,6 +38,7 @@ from choral.ledger.identity import KEY_BYTES, subkey
 from choral.ledger.marks import mark_of, marks_at, read_mark, write_mark
 
 VERSION = 3
+"""Of the file: since it has seals."""
 UNSEALED = 2
 """The version before seals, which is upgraded."""
 PATIENCE = 10.0
@@ -45,6 +46,7 @@ PATIENCE = 10.0
 PAGE = 16384
 """Bytes: records are kept in large pieces."""
 TAG_BYTES = 16
+"""Two words: the bits by which a record and its identifier are known."""
 NEW, UPGRADED, ENTRY = "new", "upgraded", "entry"
 UNKNOWN = "a place that is not known here"
 RESTORE = (

@@ -47,9 +47,13 @@ Kind: TypeAlias = Literal["text", "date", "uuid"]
 """How identifiers are written: as they stand (integers in decimal digits), or in the one way in which a type writes them."""
 
 WIDTH = 16
+"""Bytes of an identifier as bits: a block of AES."""
 SHORT, LONG, POSITION = 2, 3, 4
+"""The last byte of a block, so that identifiers of one kind are never those of another."""
 LONGEST_SHORT = 14
+"""Bytes of an identifier that stands in its block as it is; beside it are its length and the last byte."""
 KEY_BYTES = 32
+"""Of every key: 256 bits, so that nobody finds it by trying."""
 
 
 def subkey(key: bytes, purpose: str, context: bytes = b"") -> bytes:

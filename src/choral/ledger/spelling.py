@@ -33,6 +33,7 @@ NUMBER = r"([+-]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]\+([0-9]{1,2}))?"
 HIDDEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 """Fillers and variation selectors: they show nothing, and are counted as letters or marks."""
 WILD, NUMERIC = 1, 2
+"""What a byte may make of an identifier."""
 _MARKS = np.zeros(256, dtype=np.uint8)
 """For each byte: whether an identifier with it may be in no normal form (blanks, controls, beyond ASCII), or be a number."""
 _MARKS[: ord(" ") + 1] = WILD

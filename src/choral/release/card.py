@@ -31,9 +31,11 @@ from choral.tables.source import Source, opened, reading
 from choral.tables.sql import identifier, text_literal
 
 VERSION = 2
+"""Of cards that are written; those of the first are read too."""
 PRECISION = 3
 """The most decimals of the probabilities in a card, unless told; a small table has fewer."""
 MOST_PRECISE = 12
+"""The most decimals that can be asked for: floats have few more."""
 CODE = "code"
 """The column of codes in what `choral disclose` writes."""
 SCHEMA = Path(__file__).with_name("card.schema.json")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from choral.release.card import Card
 
 KEY_BYTES = 32
+"""Of the key of a release: as of every key in `choral.ledger.identity`."""
 KEY_FORMAT = "choral key"
 CARD_FORMAT = "choral card"
 KEY_CHECK = "key check"

@@ -17,6 +17,7 @@ from choral.tables.sql import identifier
 
 Bins: TypeAlias = "int | str | Sequence[float]"
 MOST_BINS = 1000
+"""Of one column: a rule that asks for more is a slip."""
 
 
 def read_bins(texts: Iterable[str]) -> dict[str, str]:

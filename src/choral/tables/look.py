@@ -36,6 +36,7 @@ ALMOST = 0.98
 VARIED = 0.2
 """Values per record from which texts with more than `MANY` values are names or notes, and not categories."""
 MANY = 50
+"""Values of a text up to which it is a list of categories, however few records there are."""
 LEAST_ROWS = 20
 """With fewer records every column may have as many values as records, and say nothing by that."""
 EACH = 5

@@ -16,6 +16,7 @@ from choral.tables.sql import identifier, text_literal
 KNOWN = ("?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "-", "--", ".", "..", "missing", "(missing)")
 ALWAYS = "?"
 MOST = 50
+"""Marks that can be declared: more are a list of values."""
 
 
 def read_marks(text: str | None) -> tuple[str, ...] | None:

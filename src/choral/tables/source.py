@@ -39,6 +39,7 @@ EMPTY = ("missing", "value")
 FRAME = "choral_frame"
 DATABASE = "choral_source"
 ROWS_AT_ONCE = 1 << 16
+"""Records whose hashes are in memory at once."""
 HEADERLESS = "the first line looks like a record, not like names: if it is one, say --no-header"
 
 

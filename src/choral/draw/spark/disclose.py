@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 RAW = "choral_raw"
 ID = "id"
 ROWS_AT_ONCE = 1 << 16
+"""Records that a worker takes from its DuckDB at once."""
 ROWS_IN_A_PART = 1 << 20
 """About as many codes are in one file of the output."""
 EXACT_IN_64_BITS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")

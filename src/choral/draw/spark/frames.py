@@ -39,6 +39,7 @@ from choral.tables.sql import identifier
 HASH_DIGITS = 60
 """Hexadecimal digits of a row's hash that count in the digest of a frame, in pieces that a sum of decimals can hold."""
 PIECE = 15
+"""Hexadecimal digits of a piece: 60 bits, a number that Spark converts whole."""
 NOTHING = "\0"
 """What Spark takes an empty field for where an empty text in quotes is a value: no text of a table holds it."""
 

@@ -23,9 +23,11 @@ MASTER = "CHORAL_SPARK_MASTER"
 HERE = "local[*]"
 LOOPBACK = "127.0.0.1"
 LEAST_JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
 PATIENCE = 5.0
 """Seconds to wait for a master to answer."""
 ROWS_AT_ONCE = 1 << 16
+"""Records that travel between Spark and Python at once."""
 MARK = "choral says: "
 
 

@@ -13,6 +13,7 @@ from choral.theory.capacity import CurvePoint
 from choral.theory.many_samples import TradeoffPoint
 
 WIDTH, HEIGHT = 520, 320
+"""Of a picture, in points: as wide as a page of text."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ from choral.release.fit import Posed
 from choral.theory.many_samples import TradeoffPoint
 
 STEPS = 8
+"""Points of the curve but the first: enough to see its bend, few enough to wait for."""
 REL_TOL = 1e-2
+"""How closely a point is solved: the width of a line."""
 
 
 def leakages(problem: Problem) -> list[str]:

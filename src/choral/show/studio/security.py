@@ -37,6 +37,7 @@ UPLOAD, RELEASE = "/api/upload", "/api/release"
 SMALL = 1 << 20
 """Bytes of any request but an upload of a table or of a release."""
 TOKEN_BYTES = 32
+"""Of the secret in the first address: 256 bits, so that nobody finds it by trying."""
 GRACE = 20.0
 """Seconds in which a small body has arrived; a browser on this machine needs milliseconds."""
 SLOWEST = 50_000

@@ -23,6 +23,7 @@ LONGEST_WORDS = 2000
 LONGEST_CELL = 1000
 """Bytes of a cell: a column that holds more in one is text to be read, not a value that others share."""
 LONGEST_NAME = 200
+"""Letters of the name of a column."""
 MOST_COLUMNS = 1000
 """Columns of a table: the page lists all of them."""
 FEW = 12
