@@ -33,8 +33,8 @@ from choral.release.file import load, load_release
 from choral.release.fit import fit, pose_table
 from choral.release.second import fit_after, told_by_first
 from choral.tables.bins import edges_of, read_bins
+from choral.tables.opening import open_table
 from choral.tables.rules import TableRules
-from choral.tables.source import open_table
 from choral.tables.states import merge_rare
 
 

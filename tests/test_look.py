@@ -9,7 +9,7 @@ import pytest
 from choral.errors import ChoralError, ColumnError, LawError, ProblemError, TooLargeError
 from choral.tables import look as looking
 from choral.tables.look import look
-from choral.tables.source import open_table
+from choral.tables.opening import open_table
 
 N = 120
 

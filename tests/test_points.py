@@ -14,8 +14,8 @@ from choral.release.fit import fit
 from choral.release.meaning import Meaning
 from choral.scores import cut, pieces, teacher
 from choral.tables.columns import Column, labels
+from choral.tables.opening import open_table
 from choral.tables.points import Points, Term, cells_of_cuts
-from choral.tables.source import open_table
 from choral.tables.states import merge_bins
 
 

@@ -14,8 +14,8 @@ from choral.problem.pose import pose
 from choral.problem.promises import Promise, read_promise
 from choral.problem.question import Question
 from choral.release.fit import pose_table
+from choral.tables.opening import open_table
 from choral.tables.rules import TableRules
-from choral.tables.source import open_table
 
 COLUMNS = ["a", "b", "c", "W"]
 ROWS = [dict(zip(COLUMNS, x, strict=True)) for x in product(range(2), range(2), "xy", range(2)) for _ in range(5)]

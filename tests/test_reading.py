@@ -12,8 +12,9 @@ from choral.errors import ColumnError, LawError, ProblemError
 from choral.problem.question import Question
 from choral.release.fit import pose_table
 from choral.tables.marks import read_marks
+from choral.tables.opening import open_table
 from choral.tables.rules import TableRules
-from choral.tables.source import AsRead, open_table
+from choral.tables.source import AsRead
 
 ROWS = [("ny"[i * i % 7 % 2], "fm"[i % 2], i % 5, f"a,b; c|{i % 3}" if i % 11 == 0 else "red") for i in range(66)]
 NAMES = ("W", "sex", "age", "note")

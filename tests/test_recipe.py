@@ -24,9 +24,10 @@ from choral.errors import ColumnError, FieldError, LawError, ProblemError, Relea
 from choral.problem.question import Question
 from choral.release.fit import pose_table
 from choral.tables.columns import Column, literal
+from choral.tables.opening import open_table
 from choral.tables.recipe import Recipe
 from choral.tables.rules import TableRules
-from choral.tables.source import Source, open_table, reading
+from choral.tables.source import Source, reading
 
 
 def posed(rows, **options):

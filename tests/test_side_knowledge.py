@@ -13,7 +13,7 @@ from choral.auditing.side_knowledge import fears, partial_knowledge, priced, sen
 from choral.errors import ChoralError
 from choral.problem.question import Question
 from choral.release.leakage import Published
-from choral.tables.source import opened
+from choral.tables.opening import opened
 
 
 def xor_rows(**further):

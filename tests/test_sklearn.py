@@ -23,7 +23,7 @@ from choral.draw.engine import disclose_table
 from choral.errors import ChoralError, ColumnError, ProblemError
 from choral.release.file import load_release
 from choral.sklearn import Disclosure
-from choral.tables.source import open_table
+from choral.tables.opening import open_table
 
 EXPLAINED = {
     "check_methods_subset_invariance": "without an identifier a draw belongs to the row number and to the whole table: "

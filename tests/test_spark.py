@@ -42,7 +42,8 @@ from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.second import fit_after
 from choral.show.cli import app
-from choral.tables.source import AsRead, connect, open_table
+from choral.tables.opening import open_table
+from choral.tables.source import AsRead, connect
 
 KEY = bytes(range(32))
 RULES = {

@@ -25,9 +25,10 @@ from choral.release.fit import fit, pose_table
 from choral.show.cli import app
 from choral.tables.bins import edges_of
 from choral.tables.columns import Column
+from choral.tables.opening import open_table
 from choral.tables.recipe import Recipe
 from choral.tables.rules import TableRules
-from choral.tables.source import AsRead, open_table, reading
+from choral.tables.source import AsRead, reading
 
 TYPES = [
     "BIGINT",

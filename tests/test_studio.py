@@ -39,7 +39,7 @@ from choral.show.studio.question import Choices, outlook
 from choral.show.studio.samples import SAMPLES
 from choral.show.studio.security import HEADERS, Door
 from choral.show.studio.workspace import Workspace, session_folder
-from choral.tables.source import open_table
+from choral.tables.opening import open_table
 
 PORT = 8123
 HOME = f"http://127.0.0.1:{PORT}"

@@ -25,8 +25,9 @@ from choral.release.file import KEY_BYTES, Release
 from choral.release.fit import SALT_BYTES, fitted
 from choral.tables.bins import read_bins
 from choral.tables.kinds import NUMERIC, kind_of_type
+from choral.tables.opening import open_table
 from choral.tables.rules import MIN_COUNT, TableRules
-from choral.tables.source import Source, open_table, reading
+from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
 
 try:

@@ -22,8 +22,9 @@ from choral.release.leakage import Leakage, Published, with_unseen
 from choral.tables.binned import binned_and_protected
 from choral.tables.columns import canonical_sql
 from choral.tables.kinds import kind_of_type
+from choral.tables.opening import open_table
 from choral.tables.recipe import Recipe
-from choral.tables.source import Source, open_table, reading
+from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
 
 if TYPE_CHECKING:

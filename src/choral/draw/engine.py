@@ -37,8 +37,9 @@ from choral.ledger.entry import Conflict, Entry
 from choral.ledger.refusal import Place, refusal
 from choral.ledger.spelling import normal_blocks
 from choral.release.file import Release
+from choral.tables.opening import open_table
 from choral.tables.recipe import Recipe
-from choral.tables.source import Source, in_words, open_table, reading
+from choral.tables.source import Source, in_words, reading
 from choral.tables.sql import identifier
 
 if TYPE_CHECKING:

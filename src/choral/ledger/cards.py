@@ -39,7 +39,8 @@ from choral.ledger.entry import Tags, common
 from choral.ledger.identity import Blocks, encrypt, subkey
 from choral.ledger.spelling import normal_blocks
 from choral.tables.counting import complete
-from choral.tables.source import Source, opened, reading
+from choral.tables.opening import opened
+from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
 
 if TYPE_CHECKING:

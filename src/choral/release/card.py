@@ -27,7 +27,8 @@ from choral.release.rounding import Rounded, rounded
 from choral.tables.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.tables.in_memory import like
 from choral.tables.kinds import kind_of_type
-from choral.tables.source import Source, opened, reading
+from choral.tables.opening import opened
+from choral.tables.source import Source, reading
 from choral.tables.sql import identifier, text_literal
 
 VERSION = 2

@@ -26,10 +26,11 @@ from choral.scores.learn import Say
 from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
 from choral.tables.counting import Counts, alphabets, complete, count, too_large
+from choral.tables.opening import opened
 from choral.tables.points import Points
 from choral.tables.recipe import Reading, Recipe
 from choral.tables.rules import MIN_COUNT, TableRules
-from choral.tables.source import Source, opened
+from choral.tables.source import Source
 from choral.tables.states import merge_bins, merge_rare, with_states
 from choral.tables.troubles import Trouble
 

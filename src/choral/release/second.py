@@ -30,9 +30,9 @@ from choral.release.file import Release
 from choral.release.fit import SALT_BYTES, Posed, pose_table
 from choral.release.leakage import Published
 from choral.tables.bins import Bins, rules_of
+from choral.tables.opening import opened
 from choral.tables.recipe import After
 from choral.tables.rules import MIN_COUNT, TableRules
-from choral.tables.source import opened
 
 
 def fit_after(

@@ -128,7 +128,7 @@ def look(
     column is never left out: it is in the state in any case. `named` columns were asked for by name: they are used whatever
     they look like.
 
-    >>> from choral.tables.source import open_table
+    >>> from choral.tables.opening import open_table
     >>> rows = [{"W": i % 2, "name": f"n{i}", "age": i % 30, "copy": "ab"[i % 2], "sex": "fm"[i // 2 % 2]} for i in range(60)]
     >>> found = look(open_table(rows), "W", ["sex"])
     >>> [(column.name, column.kind, column.fate) for column in found.columns]  # doctest: +NORMALIZE_WHITESPACE

@@ -23,8 +23,9 @@ from choral.release.fit import united
 from choral.tables.bins import Bins, check_bins, edges_from, rules_of
 from choral.tables.counting import MOST_CELLS, too_many
 from choral.tables.kinds import NUMERIC, kind_of_type
+from choral.tables.opening import FRAME
 from choral.tables.rules import MIN_COUNT, TableRules
-from choral.tables.source import FRAME, Source, connect
+from choral.tables.source import Source, connect
 
 COUNT = "choral count"
 MISSING, STRANGE = -1, -2

@@ -23,17 +23,8 @@ from choral.tables.dialect import dialect_of
 from choral.tables.in_memory import check_names
 from choral.tables.kinds import kind_of_type
 from choral.tables.misfit import NONE_THERE, ZEROS, in_records, misfit
-from choral.tables.source import (
-    FRAME,
-    READERS,
-    AsRead,
-    Chosen,
-    Source,
-    columns_of,
-    connect,
-    open_table,
-    parts_of,
-)
+from choral.tables.opening import FRAME, Chosen, columns_of, open_table
+from choral.tables.source import READERS, AsRead, Source, connect, parts_of
 from choral.tables.sql import identifier
 
 HASH_DIGITS = 60

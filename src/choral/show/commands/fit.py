@@ -202,7 +202,7 @@ def fit(
 def _side_knowledge(table: str, release: Release, limits: Limits) -> list[Fear]:
     """What the code tells to whoever knows another column, the worst first, with what a promise against that costs."""
     from choral.auditing.side_knowledge import fears, priced
-    from choral.tables.source import opened
+    from choral.tables.opening import opened
 
     with opened(table, release.recipe.as_read) as source:
         found = fears(release, source)
@@ -264,7 +264,7 @@ def _save(
 
 def _left_out(table: str, release: Release) -> int:
     """How many rows of the table were not counted: `missing drop` left them out, or they lack the target."""
-    from choral.tables.source import opened
+    from choral.tables.opening import opened
 
     with opened(table, release.recipe.as_read) as source:
         return source.rows() - release.recipe.table_rows
@@ -305,7 +305,7 @@ def _fitted(
         return fitted_on_spark(table, question, rules, limits, also, earlier, master), []
     from choral.release.fit import fitted
     from choral.release.second import fitted_after
-    from choral.tables.source import opened
+    from choral.tables.opening import opened
 
     if earlier is not None:
         return fitted_after(earlier, table, question, rules, limits), []

@@ -144,7 +144,7 @@ def _problem(table: str, question: Question, rules: TableRules) -> tuple[Problem
         return problem_of(example(table), question), {}
     from choral.release.fit import pose_table
     from choral.tables.binned import bins_of
-    from choral.tables.source import opened
+    from choral.tables.opening import opened
 
     with opened(table, rules.as_read) as source:
         posed = pose_table(source, question, rules)

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from choral.errors import ChoralError, LawError, ProblemError
 from choral.tables.columns import canonical_sql
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
-from choral.tables.source import Source, open_table, reading
+from choral.tables.opening import open_table
+from choral.tables.source import Source, reading
 
 T = TypeVar("T")
 SHOWN = 4

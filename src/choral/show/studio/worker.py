@@ -24,7 +24,7 @@ from choral.show.progress import Moment, Recorder
 from choral.show.studio import curve, result
 from choral.show.studio.question import Choices
 from choral.show.studio.tables import LONGEST_WORDS, named, shown
-from choral.tables.source import open_table
+from choral.tables.opening import open_table
 
 GONE = 3
 """Exit status when the studio is gone."""
