@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import test_corpus
 import test_verifier_attacks as attacks
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from playwright._impl._driver import compute_driver_executable
 
@@ -176,7 +176,7 @@ def weaken(document, draw):
         document["claims"]["leakage"] = [stated, *[None] * (len(document["protect"]) - 1)]
 
 
-@settings(max_examples=5)
+@settings(max_examples=5, phases=[Phase.generate])  # forty files at once are not made smaller
 @given(data=st.data())
 def test_both_say_the_same_of_forged_files(data, honest, tmp_path_factory):
     texts = []
@@ -316,7 +316,7 @@ def test_how_much_is_told_is_what_is_stated(tmp_path):
 def test_logarithms_are_right_to_fifty_places():
     program = f"console.log(String(require({json.dumps(str(VERIFIER))}).log2(3n ** 400n)))"
     with localcontext(prec=90):
-        found = Decimal(run("-e", program, check=True).stdout) / 2**200 / 400
+        found = Decimal(run("-e", program, check=True).stdout) / 2**256 / 400
         assert abs(found - Decimal(3).ln() / Decimal(2).ln()) < Decimal("1e-50")
 
 

@@ -23,7 +23,8 @@ const choralVerifier = (() => {
     if (!holds) throw new Failed(claim, typeof reason === "function" ? reason() : reason);
   }
 
-  /* Work is priced before it begins: a step is one operation on numbers of one machine word, some hundredths of a microsecond. */
+  /* Work is priced before it begins. A step is one operation on short numbers, about a tenth of a microsecond; of long ones, that many
+     machine words by that many words cost the more. */
   const STEPS = 3e8; // about half a minute
   const STEPS_PER_CHARACTER = 300;
 
@@ -257,19 +258,22 @@ const choralVerifier = (() => {
   }
 
   const words = (n) => 1 + n.toString(16).length / 16;
+  const product = (a, b) => 1 + (a * b) / 32; // steps of multiplying or dividing numbers of so many words
 
-  function gcd(a, b) {
+  function gcd(a, b, meter = null) {
+    if (meter !== null) { // Euclid divides some 40 times for every word of the shorter number
+      const [long, short] = [words(a), words(b)].sort((x, y) => y - x);
+      meter.pay(40 * short * (1 + long / 16), "common divisors");
+    }
     while (b) [a, b] = [b, a % b];
     return a;
   }
 
-  /* The least common multiple; the price of a division with remainder is the product of the lengths, and Euclid's take as much together. */
-  function commonMultiple(numbers, meter, what) {
+  function commonMultiple(numbers, meter) {
     let found = 1n;
     for (const n of numbers) {
-      if (found % n === 0n) continue;
-      meter.pay(40 * words(found) * words(n), what);
-      found *= n / gcd(found, n);
+      meter.pay(product(words(found), words(n)), "common denominators");
+      if (found % n !== 0n) found *= n / gcd(found, n, meter);
     }
     return found;
   }
@@ -279,7 +283,7 @@ const choralVerifier = (() => {
     need(Array.isArray(listed) && listed.length > 0, "law", "it lists no probabilities");
     const parts = listed.map((text) => fraction(text, "law"));
     need(parts.every(([above]) => above >= 0n), "law", "a probability is negative");
-    const below = commonMultiple(parts.map((part) => part[1]), meter, "the law");
+    const below = commonMultiple(parts.map((part) => part[1]), meter);
     const above = parts.map(([a, b]) => a * (below / b));
     need(sum(above) === below, "law", "probabilities do not sum to one");
     return { above, below };
@@ -550,7 +554,7 @@ const choralVerifier = (() => {
     need(Array.isArray(rows) && rows.length === prior.above.length, "law", "a channel needs one row per value of W");
     const found = rows.map((row) => probabilities(row, meter));
     need(found.every((row) => row.above.length === found[0].above.length), "law", "the rows of a channel have different lengths");
-    const below = commonMultiple(found.map((row) => row.below), meter, "the law");
+    const below = commonMultiple(found.map((row) => row.below), meter);
     const above = found.map((row) => row.above.map((a) => a * (below / row.below)));
     alphabet(values, "a channel", above[0].length);
     return { above, below };
@@ -566,8 +570,8 @@ const choralVerifier = (() => {
     const possible = prior.above.map((p, w) => (p > 0n ? channel.above[w] : null)).filter((row) => row !== null);
     const types = typesOf(n, values, possible, most, meter);
     const choose = binomials(meter);
-    const size = Number(n) * Math.ceil(words(channel.below));
-    meter.pay(types.length * values * (size + 1) * (1 + size / 64), "the weights of the types");
+    const size = (Number(n) * bitLength(channel.below)) / 64; // words of a power
+    meter.pay(types.length * values * prior.above.length * 2 * product(size, size), "the weights of the types");
     const weights = types.map((type) => {
       const arrangements = multinomial(type, choose);
       return prior.above.map((p, w) => type.reduce((a, count, v) => a * channel.above[w][v] ** count, p * arrangements));
@@ -751,8 +755,8 @@ const choralVerifier = (() => {
 
   // ---- the channel -------------------------------------------------------------------------------------------------
 
-  /* For every code the states that have it, with p(code | state) as integers over the code's own common denominator. */
-  function readChannel(document, law, meter) {
+  /* For every code the states that have it, with p(code | state) as a fraction. */
+  function readChannel(document, law) {
     const channel = document.get("channel");
     need(channel instanceof Map, "channel", "there is none");
     const [count, states, rows] = ["codes", "states", "rows"].map((key) => channel.get(key));
@@ -771,10 +775,7 @@ const choralVerifier = (() => {
     });
     need(seen.size === law.states.size, "channel", `it lists ${seen.size} states, and the law has ${law.states.size}`);
     need(codes.every((entries) => entries.length > 0), "channel", "some codes are never used");
-    return codes.map((entries) => {
-      const below = commonMultiple(new Set(entries.map((entry) => entry.below)), meter, "the channel");
-      return { below, shares: entries.map(({ key, above, below: own }) => [key, above * (below / own)]) };
-    });
+    return codes;
   }
 
   function readRow(row, state, key, codes) {
@@ -794,32 +795,44 @@ const choralVerifier = (() => {
 
   // ---- promises ----------------------------------------------------------------------------------------------------
 
-  /* Of a joint law of states and values: the weight of each value, the total, and for each code its share of each value (over the code's
-     denominator) and their sum. */
+  /* Of a joint law of states and values: the weight of each value, the total, and for each code the mass of each value with it, as integers over
+     a denominator of the code's own, and their sum. Where a state's weights and its denominator have a common divisor, it is divided out first. */
   function withCodes(joint, codes, meter, what) {
     const values = new Map();
-    let heaviest = 1n;
     for (const [, inState] of joint) {
-      for (const [value, weight] of inState) {
-        values.set(value, (values.get(value) ?? 0n) + weight);
-        if (weight > heaviest) heaviest = weight;
-      }
+      for (const [value, weight] of inState) values.set(value, (values.get(value) ?? 0n) + weight);
     }
-    const long = words(heaviest);
-    const shares = codes.map(({ below, shares: states }) => {
-      const found = new Map();
-      const price = 2 + long * words(below);
-      for (const [state, share] of states) {
-        const inState = joint.get(state);
-        if (inState === undefined) continue;
-        meter.pay(inState.size * price, what);
-        for (const [value, weight] of inState) found.set(value, (found.get(value) ?? 0n) + weight * share);
+    const reduced = new Map();
+    const shares = codes.map((entries) => {
+      for (const { key, below } of entries) {
+        if (joint.has(key) && !reduced.has(key)) reduced.set(key, lowestTerms(joint.get(key), below, meter));
       }
-      return { below, found, all: sum([...found.values()]) };
+      const here = entries.filter(({ key }) => reduced.has(key));
+      const below = commonMultiple(new Set(here.map(({ key }) => reduced.get(key).below)), meter);
+      const found = new Map();
+      for (const { key, above } of here) {
+        const { weights, below: own, long } = reduced.get(key);
+        const factor = above * (below / own);
+        meter.pay(weights.length * (1 + product(long, words(factor))), what);
+        for (const [value, weight] of weights) found.set(value, (found.get(value) ?? 0n) + weight * factor);
+      }
+      const all = sum([...found.values()]);
+      return { below, found, all };
     });
     const total = sum([...values.values()]);
-    meter.pay(codes.length * values.size * (1 + words(total) * long), what);
+    const longest = shares.reduce((most, { all }) => Math.max(most, words(all)), 1);
+    meter.pay(codes.length * values.size * 2 * product(longest, words(total)), what);
     return { values, total, shares };
+  }
+
+  /* The weights of a state over its denominator, in lowest terms. */
+  function lowestTerms(inState, below, meter) {
+    let common = below;
+    for (const [, weight] of inState) {
+      if (weight % common !== 0n) common = gcd(common, weight, meter);
+    }
+    const weights = [...inState].map(([value, weight]) => [value, weight / common]);
+    return { weights, below: below / common, long: weights.reduce((most, [, weight]) => Math.max(most, words(weight)), 1) };
   }
 
   /* p(z, y) p() = p(z) p(y), for every value and every code: whole numbers on both sides. */
@@ -903,7 +916,8 @@ const choralVerifier = (() => {
 
   function checkGroup(names, budget, stated, law, codes, meter) {
     const called = law.called(names);
-    const found = withCodes(law.joint(names), codes, meter, `the promise about ${called}`);
+    const joint = law.joint(names);
+    const found = withCodes(joint, codes, meter, `the promise about ${called}`);
     if (budget === null) {
       need(independent(found), `privacy of ${names.join("+")}`, () => `the code tells something about ${called}`);
       return `The code tells nothing about ${called}: with every code, each value is exactly as likely as without.`;
@@ -911,7 +925,7 @@ const choralVerifier = (() => {
     if (budget.kind === "ratio") {
       need(within(found, budget.most), `ratio of ${names.join("+")}`, () => `some value of ${called} becomes likelier or less likely by more than its budget`);
     }
-    const bits = information(found, meter, `what is told about ${called}`);
+    const bits = information(roughly(joint, codes, meter), meter);
     statedAbove(stated, bits, `leakage of ${names.join("+")}`);
     const [above, below] = budget.most;
     if (budget.kind === "ratio") {
@@ -968,20 +982,23 @@ const choralVerifier = (() => {
       need(independent(withCodes(other.joint(names), codes, meter, claim)), claim, () => `under it, the code tells something about ${law.called(names)}`);
     }
     const [here, there] = [law, other].map((one) => withCodes(one.joint(law.use), codes, meter, claim));
-    const same = here.shares.every(({ all }, y) => all * there.total === there.shares[y].all * here.total);
+    const mass = (one, other, y) => one.shares[y].all * other.shares[y].below * other.total; // of a code, in one unit for both
+    const same = codes.every((_, y) => mass(here, there, y) === mass(there, here, y));
     need(same, claim, "a code is not as likely as under the law, so it tells which law holds");
   }
 
   // ---- bits ----------------------------------------------------------------------------------------------------------
 
-  /* Logarithms in fixed point, with 200 binary places. For m in [1, 2), log m = 2 artanh t with t = (m - 1)/(m + 1) <= 1/3, by 64 terms of
-     its series: what is cut off is below 9^-64 < 2^-200, and each of some 200 roundings costs at most 2^-200 times at most 64; the error is
-     below 2^-180. A sum of p times logarithms, the p's summing to one, adds 2^-200 times the greatest logarithm for each rounded p. All of it is
-     far below the 2^-150 by which an interval is widened, for as many terms as a budget of steps allows. */
-  const PLACES = 200n;
+  /* Logarithms in fixed point, with 256 binary places. For m in [1, 2), log m = 2 artanh t with t = (m - 1)/(m + 1) <= 1/3, by 84 terms of
+     its series: what is cut off is below 9^-84 < 2^-256, and each of some 300 roundings costs at most 2^-256 times at most 84; the error is
+     below 2^-230. A probability that is summed from n terms, each rounded down, is too small by at most d = n 2^-256; then -x log x is wrong by at
+     most d log(1/d) <= 256 d, for it is concave and zero at zero, with slope at least -log e. So much times the number of probabilities, with n and
+     this number below 2^30 each by the price of a term, is far below the 2^-150 by which an interval is widened. */
+  const PLACES = 256n;
   const ONE = 1n << PLACES;
-  const WIDER = 1n << 50n;
-  const TERMS = 64n;
+  const WIDER = 1n << (PLACES - 150n);
+  const TERMS = 84n;
+  const LOGARITHM = 300; // steps
 
   function artanh(t) {
     const square = (t * t) >> PLACES;
@@ -1001,19 +1018,37 @@ const choralVerifier = (() => {
     return k * ONE + (artanh(((m - ONE) << PLACES) / (m + ONE)) << PLACES) / HALF_OF_LOG_TWO;
   }
 
-  /* I(Z;Y) in bits, as an interval of integers over 2^200. */
-  function information({ values, total, shares }, meter, what) {
-    const terms = shares.reduce((n, { found }) => n + found.size, 0);
-    meter.pay((terms + values.size + shares.length) * 500 + terms * words(total) * 4, what);
-    const [ofTotal, ofValues] = [log2(total), new Map([...values].map(([value, weight]) => [value, log2(weight)]))];
-    let bits = 0n;
-    for (const { below, found, all } of shares) {
-      const ofCode = all > 0n ? log2(all) : 0n;
-      for (const [value, share] of found) {
-        const probability = (share << PLACES) / (below * total);
-        bits += (probability * (log2(share) + ofTotal - ofValues.get(value) - ofCode)) >> PLACES;
+  /* p(z, y) for every code, rounded down, over 2^256: from a joint law, without a common denominator. */
+  function roughly(joint, codes, meter) {
+    const total = sum([...joint.values()].map((inState) => sum([...inState.values()])));
+    return codes.map((entries) => {
+      const found = new Map();
+      for (const { key, above, below } of entries) {
+        const inState = joint.get(key) ?? new Map();
+        meter.pay(inState.size * (2 + 2 * product(words(below * total), words(below) + 4)), "what is told");
+        for (const [value, weight] of inState) found.set(value, (found.get(value) ?? 0n) + ((weight * above) << PLACES) / (below * total));
       }
+      return found;
+    });
+  }
+
+  function entropy(probabilities, meter) {
+    let bits = 0n;
+    for (const x of probabilities) {
+      meter.pay(LOGARITHM, "logarithms");
+      if (x > 0n) bits += (x * (PLACES * ONE - log2(x))) >> PLACES;
     }
+    return bits;
+  }
+
+  /* I(Z;Y) = H(Z) + H(Y) - H(Z,Y) in bits, as an interval of integers over 2^256. */
+  function information(codes, meter) {
+    const values = new Map();
+    for (const found of codes) {
+      for (const [value, share] of found) values.set(value, (values.get(value) ?? 0n) + share);
+    }
+    const both = entropy(codes.flatMap((found) => [...found.values()]), meter);
+    const bits = entropy(values.values(), meter) + entropy(codes.map((found) => sum([...found.values()])), meter) - both;
     return { low: bits - WIDER, high: bits + WIDER };
   }
 
@@ -1052,17 +1087,15 @@ const choralVerifier = (() => {
     return scaled === 0n && above > 0n ? `less than 0.${"0".repeat(places - 1)}1` : text;
   }
 
-  /* How often the likeliest value is right, with the code and without. */
-  function rightGuesses({ values, total, shares }) {
+  /* How often the likeliest value is right, without the code and with it, in per cent. */
+  function rightGuesses(codes) {
     const greatest = (numbers) => [...numbers].reduce((a, b) => (a > b ? a : b), 0n);
-    const without = [greatest(values.values()) * 1000n, total];
-    let [above, below] = [0n, 1n];
-    for (const code of shares) {
-      const share = (greatest(code.found.values()) << PLACES) / (code.below * total);
-      above += share;
-      below = ONE;
+    const without = new Map();
+    for (const found of codes) {
+      for (const [value, share] of found) without.set(value, (without.get(value) ?? 0n) + share);
     }
-    return [without, [above * 1000n, below]].map(([a, b]) => decimal((a + b / 2n) / b, 10n, 1));
+    const shares = [greatest(without.values()), sum(codes.map((found) => greatest(found.values())))];
+    return shares.map((share) => decimal((share * 1000n + ONE / 2n) >> PLACES, 10n, 1));
   }
 
   // ---- a file --------------------------------------------------------------------------------------------------------
@@ -1129,7 +1162,7 @@ const choralVerifier = (() => {
     const law = readLaw(document, meter);
     const promises = readPromises(document, law);
     const claims = readClaims(document, promises.budgets);
-    const codes = readChannel(document, law, meter);
+    const codes = readChannel(document, law);
     Object.assign(found, { about: law.about, reveal: law.reveal.map(shown), use: law.use.map(shown), codes: codes.length });
     if (document.has("recipe")) found.notChecked.unshift(RECIPE_NOT_CHECKED);
     if ((document.get("utility") ?? null) !== null) {
@@ -1143,8 +1176,8 @@ const choralVerifier = (() => {
       found.promises.push(`All this holds under ${promises.also.length} further law${promises.also.length > 1 ? "s" : ""} too, and no code tells which law holds.`);
     }
     found.private = true;
-    const target = withCodes(law.joint(law.reveal), codes, meter, "what is told");
-    statedBelow(claims.information, information(target, meter, "what is told"), "information");
+    const target = roughly(law.joint(law.reveal), codes, meter);
+    statedBelow(claims.information, information(target, meter), "information");
     const [without, withCode] = rightGuesses(target);
     found.told = `Guessing ${law.reveal.map(shown).join(" and ")} by the likeliest value is right in ${without} % of cases without the code and in ${withCode} % with it (${claims.information} bits are told).`;
     found.holds = true;
