@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from choral.errors import LawError
 from choral.problem.kernel import Floats
@@ -138,7 +139,9 @@ def taught(lesson: Lesson, trees: int, paired: bool) -> Model:
         interaction_cst=allowed,
         random_state=0,
     )
-    return Model(found.fit(ordered, lesson.target), rank, pairs)
+    with threadpool_limits(1, user_api="openmp"):
+        # one thread: the same points on every machine, and several lose more than they win where other work runs
+        return Model(found.fit(ordered, lesson.target), rank, pairs)
 
 
 def tables_of(model: Model, lesson: Lesson, trees: int) -> Tables:
