@@ -12,7 +12,7 @@ from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.meaning import Meaning
-from choral.scores import cut, pieces, teacher
+from choral.scores import cut, learn, pieces, teacher
 from choral.tables.columns import Column, labels
 from choral.tables.opening import open_table
 from choral.tables.points import Points, Term, cells_of_cuts
@@ -158,8 +158,8 @@ def test_a_learned_score_is_private_exactly_and_tells_most_of_what_there_is(rele
 
 def test_names_and_constants_are_left_out_with_a_line_each(release):
     said = " ".join(release.remarks)
-    assert "person is left out: another value in" in said
-    assert "land is left out: it has one value" in said
+    assert "left out: person (another value in" in said
+    assert "left out: land (it has one value)" in said
     assert {column.name for column in release.points.columns} <= {"sex", "region", "age", "hours", "job"}
     assert release.recipe.use == ("score", "sex")
 
@@ -304,3 +304,87 @@ def test_right_guesses_are_fractions_of_the_law(release):
     told = Meaning(release).told
     assert 0 < told.guess_before < told.guess_after < 1
     assert told.guess_before == Fraction(max(sum(row["W"] == w for row in people()) for w in ("yes", "no")), 900)
+
+
+def test_rare_states_of_one_protected_value_do_not_make_a_claim_that_the_verifier_refuses():
+    """All that is rare has one sex, so that the state determines it, though its name does not say so."""
+    draw = random.Random(1)
+    rows = [
+        {"W": int(draw.random() < (r + 1) / (28 if sex == "x" else 14)), "sex": sex, "region": r}
+        for sex in "fmxyz"
+        for r in range(12)
+        for _ in range(4 if sex == "f" and r > 9 else 20 + r)
+    ]
+    found = fit(rows, "W", ["sex"], ["sex", "region"], rel_tol=1e-2)
+    assert len(found.recipe.merged) == 1
+    assert found.verify()["verified"] is True
+
+
+@pytest.mark.parametrize("protect", [[("sex", "region")], ["sex", "sex | region"], ["age"]])
+def test_what_is_protected_is_in_the_state_whatever_the_promise(release, protect):
+    mine = fit(people(), "W", protect, points=release.points)
+    assert mine.verify()["verified"] is True
+    assert mine.information > 0.02
+    assert mine.recipe.seen[0] == mine.recipe.state_column
+    named = {name for group in mine.recipe.protect for name in group}
+    assert named <= set(mine.recipe.seen)
+    if protect == ["age"]:
+        assert "rank within the group" in mine.disclosure.how
+
+
+def test_a_target_of_three_values_has_a_sum_for_each_and_cells_between_them(monkeypatch):
+    monkeypatch.setattr(learn, "TREES", 40)
+    rows = [{**row, "W": row["W"] if row["age"] < 60 else "old"} for row in people(500)]
+    found = fit(rows, "W", ["sex"], drop=["hours"])
+    assert len(found.points.sums) == 3
+    assert found.points.cuts is None
+    assert found.verify()["verified"] is True
+    assert Meaning(found).to_come.guess_after > Meaning(found).to_come.guess_before + Fraction(1, 10)
+    table = open_table(rows, found.recipe.as_read)
+    bins = table.connection.execute(f"SELECT score FROM {found.recipe.scored(table).sql}").fetchall()
+    assert [bin_ for (bin_,) in bins] == [found.points.bin_of(row) for row in rows]
+    shown = str(found.points)
+    assert "points for old" in shown
+    assert "bin 1: " in shown
+
+
+def test_a_number_with_many_values_is_told_by_its_mean(monkeypatch):
+    monkeypatch.setattr(learn, "TREES", 40)
+    rows = [{**row, "W": row["age"] // 4 + (row["job"] == "nurse")} for row in people(400)]
+    found = fit(rows, "W", ["sex"], drop=["hours"])
+    assert len(found.points.sums) == 1
+    ordered = [found.points.bin_of({**rows[0], "age": age}) for age in range(18, 81)]
+    assert ordered[0] < ordered[-1]
+    assert found.verify()["verified"] is True
+
+
+def test_a_second_release_goes_on_with_the_score_of_the_first(release):
+    rows = people()
+    second = ch.fit_after(release, rows, "region", ["sex"], rel_tol=1e-2, codes=3)
+    assert second.points == release.points
+    assert second.verify()["verified"] is True
+    assert second.recipe.use == release.recipe.use
+
+
+def test_codes_are_the_fewest_that_lose_a_percent():
+    """Against the code with one code less, found by the same means."""
+    law = ch.Joint.from_counts(
+        {(w, z, s): 1 + (3 * s + 5 * w + 7 * z) % 11 + 4 * w * s for w in (0, 1) for z in (0, 1) for s in range(6)},
+        names=["W", "Z", "S"],
+    )
+    best = ch.disclose(law, "W", ["Z"])
+    few = ch.disclose(law, "W", ["Z"], spare=0.05)
+    assert few.codes < best.codes
+    assert few.information >= 0.95 * best.information - 1e-9
+    assert ch.disclose(law, "W", ["Z"], codes=few.codes - 1).information < 0.95 * best.information
+    common = ch.disclose(law, "W", ["Z"], spare=0.05, rarest=0.2)
+    assert min(common.p_y) >= Fraction(1, 5)
+    assert common.verify()["verified"] is True
+
+
+def test_an_audit_says_what_is_told_about_records_to_come_and_bounds_nothing_by_the_table(release):
+    found = release.audit()
+    said = " ".join(found.notes)
+    assert "codes of records that the points did not see tell" in said
+    assert "takes records that the score never saw" in said
+    assert not found.out_of_sample

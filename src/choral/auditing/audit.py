@@ -29,6 +29,7 @@ from choral.errors import ProblemError
 from choral.problem.solution import floats_of
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published, known_part, with_unseen
+from choral.release.meaning import Meaning
 from choral.tables.binned import binned_and_protected, bins_of
 from choral.tables.recipe import Recipe
 
@@ -38,6 +39,10 @@ MOST_VISITS = 10_000_000
 """Pairs, and triples, and pairs of a group and a known column, that are computed; and times the cells of the law."""
 MOST_LISTED = 10
 """Pairs, and triples, that are listed, the most telling first; of columns known beside a group twice as many."""
+LEARNED = (
+    "The score was learned from the table, so the table gives no bound on what codes of new records tell: "
+    "that takes records that the score never saw (--validation)."
+)
 UNCODED = "Records with a missing value get no code, which is itself an output about them."
 MOST_GROUPS = 60
 """Protected groups for which the composition leak and bounds are computed."""
@@ -145,7 +150,11 @@ def _audit_release(
         notes += _notes(name, counted)
     bounds = []
     chosen = groups[:MOST_GROUPS]
-    if fitted:
+    learned = recipe.points is not None and recipe.points.about.get("made") == "learned"
+    if learned:
+        notes += [line.partition("  ")[2].strip() for line in Meaning(release).said_of_records_to_come()]
+        notes.append(LEARNED)
+    if fitted and not learned:
         sizes = {name: len(recipe.column(name).values) for name in recipe.use}
         bounds.append(uniform_bound(own, chosen, sizes, recipe.table_rows, confidence))
     if validation is not None:

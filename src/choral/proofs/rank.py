@@ -91,7 +91,7 @@ def posed(problem: Problem) -> Posed | None:
         group, condition = promise.both, list(promise.given)
     else:
         return None
-    if not group.is_function:
+    if not (group.is_function and group.screened):  # the verifier sees it in the names of the used columns
         return None
     top = [0] * problem.size
     numbers = problem.utility.whole[0] if isinstance(problem.utility, Squares) else (0, 1)

@@ -44,7 +44,7 @@ def check_recipe(disclosure: Disclosure, recipe: Recipe) -> None:
         else None
     )
     _need(promises_of(document) == given, "the conditions are others")
-    _need(_same(document["use"], [recipe.state_column] if merged else recipe.use), "the used columns are others")
+    _need(_same(document["use"], recipe.seen), "the used columns are others")
     columns = [column for column in recipe.columns if not merged or column.name in recipe.shown]
     listed = [(column.name, column.values) for column in columns]
     if recipe.state_column is not None:
@@ -52,7 +52,7 @@ def check_recipe(disclosure: Disclosure, recipe: Recipe) -> None:
     _need(_same(law.names, [name for name, _ in listed]), "the columns are others")
     for (name, values), alphabet in zip(listed, law.alphabets, strict=True):
         _need(_same(values, alphabet), f"the values of '{name}' are others, or in another order")
-    own = [(symbol,) for symbol in symbols(recipe)] if merged else symbols(recipe)
+    own = recipe.state_values(symbols(recipe))
     _need(_same(own, disclosure.states), "the states are others, or in another order")
     _check_values_of_states(law, recipe)
     if recipe.law["kind"] == "frequencies":
@@ -100,8 +100,7 @@ def _check_counts(law: Joint, recipe: Recipe) -> None:
     _need(recipe.table_rows % law.total == 0, f"the law is not that of {recipe.table_rows} rows")
     _need(recipe.law["about"] == about_frequencies(recipe.table_rows), "it says something else about the law")
     if recipe.after is None and recipe.size > 1:
-        use = recipe.use if recipe.state_column is None else (recipe.state_column,)
-        least = min(law.weights(use).values()) * (recipe.table_rows // law.total)
+        least = min(law.weights(recipe.seen).values()) * (recipe.table_rows // law.total)
         _need(least >= recipe.min_count, f"a state has {least} rows, less than min_count, {recipe.min_count}")
 
 

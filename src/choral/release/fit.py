@@ -53,7 +53,7 @@ class Posed:
     @property
     def use(self) -> tuple[str, ...]:
         """What the channel looks at in the law."""
-        return (self.recipe.state_column,) if self.recipe.state_column else self.recipe.use
+        return self.recipe.seen
 
     @cached_property
     def problem(self) -> Problem:

@@ -106,26 +106,29 @@ class Meaning:
         return f"{some}, instead of {percent(prior[w])}"
 
     def lines(self) -> list[str]:
-        """What else a curator should know, a line each: records to come, and who can compute the score."""
-        recipe = self.release.recipe
-        lines: list[str] = []
-        if recipe.points is None:
-            return lines
-        if self.to_come is not None:
-            leaks = [self.held_out.leakage(group) for group in recipe.protect] if self.held_out else []
-            worst = max(leaks, key=lambda leak: leak.bits, default=None)
-            also = "" if worst is None else f"; of {'+'.join(worst.about)} they tell {worst.bits:.1g} bits"
-            lines.append(
-                f"to come      codes of records that the points did not see tell {self.to_come.bits:.4f} bits, and guess "
-                f"right {percent(self.to_come.guess_after)} (cross-fitted on {self.held_out_records} records){also}"
-            )
-        for leak in self.known_score:
-            lines.append(
-                f"who knows    the score's bin of a record guesses {'+'.join(leak.about)} right "
-                f"{percent(leak.guess_after)} with the code instead of {percent(leak.guess_before)} ({leak.bits:.3f} bits): "
-                "keep the points to yourself"
-            )
-        return lines
+        """What else a curator should know: what codes tell about records to come, and who learns more."""
+        return [*self.said_of_records_to_come(), *self.said_of_the_score()]
+
+    def said_of_records_to_come(self) -> list[str]:
+        """What the code tells where the points saw nothing, in a sentence; none where points were not learned here."""
+        if self.to_come is None or self.held_out is None:
+            return []
+        leaks = [self.held_out.leakage(group) for group in self.release.recipe.protect]
+        worst = max(leaks, key=lambda leak: leak.bits, default=None)
+        also = "" if worst is None else f"; about {'+'.join(worst.about)} they tell {worst.bits:.1g} bits"
+        return [
+            f"to come      codes of records that the points did not see tell {self.to_come.bits:.4f} bits, and guess right "
+            f"{percent(self.to_come.guess_after)} (cross-fitted on {self.held_out_records} records){also}"
+        ]
+
+    def said_of_the_score(self) -> list[str]:
+        """What somebody learns who can compute the score, a sentence for each group."""
+        return [
+            f"who knows    the score's bin of a record guesses {'+'.join(leak.about)} right {percent(leak.guess_after)} with "
+            f"the code instead of {percent(leak.guess_before)} ({leak.bits:.3f} bits): keep the points to yourself"
+            for leak in self.known_score
+            if not leak.zero
+        ]
 
     @property
     def held_out_records(self) -> int:

@@ -47,10 +47,11 @@ class Scored:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a curator should know about the columns: which are left out, and why."""
-        left_out = (
-            [] if self.look is None else [c for c in self.look.columns if c.fate == "left out" and c.role != "id"]
-        )
-        said = [f"{column.name} is left out: {column.why}" for column in left_out]
+        left_out: dict[str, list[str]] = {}
+        for column in () if self.look is None else self.look.columns:
+            if column.fate == "left out" and column.role != "id":
+                left_out.setdefault(column.why, []).append(column.name)
+        said = [f"left out: {', '.join(names)} ({why})" for why, names in left_out.items()]
         return (*([self.few] if self.few else []), *said)
 
 

@@ -103,8 +103,10 @@ def learn(table: Source, asked: Asked, where: str = "", say: Say = lambda messag
         "records": len(codes),
         "of": rows,
         "trees": choice.trees,
-        "pairs": len([term for term in points.sums[0] if len(term.columns) == 2]),
+        "pairs": len({term.columns for terms in points.sums for term in terms if len(term.columns) == 2}),
         "scale": choice.scale,
+        **_in_words(whole, asked.target),
+        "contributes": _contributions(whole_numbered(tables, choice.scale), whole, columns),
         "held out": {
             "records": len(part),
             "folds": FOLDS,
@@ -241,7 +243,34 @@ def _lesson(
     place = np.full(len(counts), len(common))
     place[common] = np.arange(len(common))
     kept = place[classes]
-    return Lesson(codes, sizes, natural, kept, int(kept.max()) + 1)
+    shown = [_value(int(ids[np.flatnonzero(classes == c)[0]]), about) for c in common]
+    named = [*shown, "the others"][: int(kept.max()) + 1]
+    return Lesson(codes, sizes, natural, kept, len(named), tuple(named))
+
+
+def _value(number: int, about: Sequence[Column]) -> str:
+    """A value of the target, of one column or of several, by its number."""
+    places = np.unravel_index(number, [len(column.values) + 1 for column in about])
+    return ", ".join(str(column.values[i]) for column, i in zip(about, places, strict=True))
+
+
+def _contributions(tables: Tables, lesson: Lesson, columns: Sequence[Column]) -> dict[str, float]:
+    """How many points, as a root mean square over the records, each column and pair of columns makes."""
+    names = [column.name for column in columns]
+    found = spread(tables, lesson.codes)
+    return {" × ".join(names[i] for i in term): round(size, 1) for term, size in found.items() if size}
+
+
+def _in_words(lesson: Lesson, target: Sequence[Column]) -> dict[str, Any]:
+    """What points are about: one value of the target, its mean, or each of its values."""
+    name = "+".join(column.name for column in target)
+    if not lesson.classes:
+        return {"about": f"are one unit of {name}"}
+    if lesson.classes == 2 and len(target) == 1 and len(target[0].values) == 2:
+        return {"about": f"multiply the odds of {name} = {target[0].values[1]} by 2.7"}
+    if lesson.classes == 2:
+        return {"about": f"multiply the odds of the second value of {name} by 2.7"}
+    return {"about": "multiply the odds by 2.7", "sums": list(lesson.values)}
 
 
 def _is_number(value: Any) -> bool:

@@ -24,8 +24,10 @@ Codes = npt.NDArray[np.int64]
 """Pieces, one row per record."""
 Pair = tuple[int, int]
 
-RATE, LEAVES, LEAST_IN_LEAF, RIDGE = 0.2, 8, 20, 1.0
-"""Of the boosting: small trees, learned fast; the number of trees is chosen by cross-fitting."""
+FEW = 5000
+RATE, LEAVES = {True: 0.1, False: 0.2}, {True: 4, False: 8}
+"""Of the boosting, of few records or of more: small trees, learned fast; how many is chosen by cross-fitting. (Measured.)"""
+LEAST_IN_LEAF, RIDGE = 20, 1.0
 MOST_PAIRED = 24
 """Columns among which pairs are tried: those that say most alone."""
 AT_ONCE = 200_000
@@ -102,6 +104,8 @@ class Lesson:
     natural: tuple[bool, ...]
     target: npt.NDArray[Any]
     classes: int
+    values: tuple[str, ...] = ()
+    """What the classes are called."""
 
     def of(self, chosen: npt.NDArray[Any]) -> Lesson:
         """Some of the records."""
@@ -130,9 +134,9 @@ def taught(lesson: Lesson, trees: int, paired: bool) -> Model:
         allowed = [set(pair) for pair in pairs] + [{i} for i in range(len(sizes)) if i not in tried]
     kind = ensemble.HistGradientBoostingClassifier if lesson.classes else ensemble.HistGradientBoostingRegressor
     found = kind(
-        learning_rate=RATE,
+        learning_rate=RATE[len(codes) < FEW],
         max_iter=trees,
-        max_leaf_nodes=LEAVES,
+        max_leaf_nodes=LEAVES[len(codes) < FEW],
         min_samples_leaf=LEAST_IN_LEAF,
         l2_regularization=RIDGE,
         early_stopping=False,

@@ -15,6 +15,7 @@ from choral.show.commands import decode as decode_command
 from choral.show.commands import disclose as disclose_command
 from choral.show.commands import fit as fit_command
 from choral.show.commands import outlook as outlook_commands
+from choral.show.commands import points as points_command
 from choral.show.commands import report as report_command
 from choral.show.commands import reproduce as reproduce_command
 from choral.show.commands import selftest as selftest_command
@@ -97,6 +98,7 @@ app.command(epilog=outlook_commands.BOUNDS)(outlook_commands.bounds)
 app.command(epilog=outlook_commands.PLAN)(outlook_commands.plan)
 app.command(epilog=fit_command.EXAMPLES)(fit_command.fit)
 app.command(epilog=disclose_command.EPILOG)(disclose_command.disclose)
+app.command(epilog=points_command.EXAMPLES)(points_command.points)
 app.command(epilog=decode_command.EXAMPLE)(decode_command.decode)
 app.command(epilog=audit_command.EXAMPLE)(audit_command.audit)
 app.command(epilog=report_command.EXAMPLE)(report_command.report)

@@ -142,6 +142,12 @@ class Points:
         for column in self.columns:
             column.check(columns, name)
 
+    def __str__(self) -> str:
+        """The points as a person reads them."""
+        from choral.tables.points_shown import lines_of
+
+        return "\n".join(lines_of(self))
+
     def to_document(self) -> dict[str, Any]:
         """The points as JSON."""
         return {

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 from choral.describe.reading import missing_as_none
@@ -116,6 +116,37 @@ class Recipe:
         for promise in map(read_promise, self.given):
             named += [*promise.hidden, *promise.known]
         return frozenset(named)
+
+    @cached_property
+    def seen(self) -> tuple[str, ...]:
+        """What the channel looks at in the law: the used columns, or the one that names the state.
+
+        Of a score, rare bins are merged within the values of the columns that something is promised about. Then these are
+        looked at beside the state, which has them: so it can be seen that they are functions of it.
+        """
+        if self.state_column is None:
+            return self.use
+        apart = [i for i, name in enumerate(self.use) if name in self.shown]
+        values = [{tuple(cell[i] for i in apart) for cell in cells} for cells in self._cells_of_states]
+        if self.points is None or any(len(found) > 1 for found in values):
+            return (self.state_column,)
+        return (self.state_column, *(self.use[i] for i in apart))
+
+    @cached_property
+    def _cells_of_states(self) -> list[tuple[tuple[int, ...], ...]]:
+        ends = list(accumulate(self.merged, initial=self.kept))
+        own = [(cell,) for cell in self.combinations[: self.kept]]
+        return [*own, *(self.combinations[a:b] for a, b in pairwise(ends))]
+
+    def state_values(self, symbols: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The states as the law has them, where they are called by these symbols."""
+        if self.state_column is None:
+            return [tuple(symbol) for symbol in symbols]
+        beside = [(self.column(name).values, self.use.index(name)) for name in self.seen[1:]]
+        first = [cells[0] for cells in self._cells_of_states]
+        return [
+            (symbol, *(values[cell[i]] for values, i in beside)) for symbol, cell in zip(symbols, first, strict=True)
+        ]
 
     @property
     def told(self) -> list[str]:
