@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run quick test test-browser test-spark check docs house bench clean
+.PHONY: run quick test test-browser test-spark check docs pictures house bench clean
 
 run: .venv/ready
 	$(BIN)/choral demo
@@ -32,6 +32,10 @@ check: .venv/ready
 
 docs: .venv/ready
 	PYTHONPATH=scripts $(BIN)/python -m docsite build/site
+
+# docs/pictures: drawn by the library.
+pictures: .venv/ready
+	$(BIN)/python scripts/pictures.py
 
 # docs/architecture.md: the picture, the ways and the numbers, from the imports and the calls.
 house: .venv/ready

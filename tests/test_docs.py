@@ -203,11 +203,28 @@ def test_every_link_of_the_site_leads_somewhere(site, pages):
 def test_the_site_loads_nothing_from_elsewhere_and_runs_nothing(site, pages):
     """But for the verifier, which its page carries in itself: see the test in tests/browser."""
     for name, page in pages.items():
-        assert set(page.loads) == (set() if name == "check.html" else {"style.css"}), name
+        own = {load for load in page.loads if not load.startswith("pictures/")}
+        assert own == (set() if name == "check.html" else {"style.css"}), name
         assert page.scripts == (2 if name == "check.html" else 0), name
     style = (site / "style.css").read_text(encoding="utf-8")
     assert "url(" not in style
     assert "@import" not in style
+
+
+def test_the_pictures_of_the_pages_are_what_the_library_draws():
+    """The same drawing, number by number; the words of a newer renderer may differ."""
+    from pictures import PICTURES, drawn
+
+    numbers = re.compile(r"-?\d+\.?\d*")
+    for name, svg in drawn().items():
+        kept = (PICTURES / name).read_text(encoding="utf-8")
+        assert [round(float(n), 3) for n in numbers.findall(kept)] == [round(float(n), 3) for n in numbers.findall(svg)]
+    shown = {
+        (path.parent / image).resolve()
+        for path in TEXTS
+        for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
+    }
+    assert shown == {path.resolve() for path in PICTURES.iterdir()}
 
 
 def test_every_page_can_be_reached_from_the_first(pages):

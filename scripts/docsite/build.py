@@ -36,7 +36,8 @@ def build(docs: Path, target: Path) -> list[Page]:
         html = template.render(page=pages[name], sections=sections, pages=pages, box=box, **around)
         (target / f"{name}.html").write_text(html, encoding="utf-8")
     shutil.copyfile(HERE / "style.css", target / "style.css")
-    shutil.copytree(docs / "check", target / "check", dirs_exist_ok=True)
+    for folder in ("check", "pictures"):
+        shutil.copytree(docs / folder, target / folder, dirs_exist_ok=True)
     return [pages[name] for name in order]
 
 
