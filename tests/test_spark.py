@@ -457,7 +457,7 @@ def test_the_ledger_is_the_same_for_both_engines(running, table, release, tmp_pa
 @pytest.mark.spark
 def test_whole_or_not_at_all(running, table, release, tmp_path, monkeypatch):
     path, book, out = write(table, tmp_path / "t.csv"), tmp_path / "ledger", tmp_path / "out.csv"
-    left = tmp_path / ".out.csv.partial.parts" / "told"
+    left = tmp_path / ".out.csv.partial.parts" / "given"
     left.mkdir(parents=True)
     (left / "part-0.csv").write_text("left behind by a killed run")
     out.mkdir()

@@ -69,10 +69,10 @@ def _guarantee(audit: Audit) -> str:
 
 
 def _absence(audit: Audit) -> list[str]:
-    told = [leak for leak in audit.absence if not leak.zero]
-    if not told:
+    leaks = [leak for leak in audit.absence if not leak.zero]
+    if not leaks:
         return []
-    worst = max(told, key=lambda leak: leak.bits)
+    worst = max(leaks, key=lambda leak: leak.bits)
     return [
         f"But that some records of {audit.view} have no code, since a value is missing, is NOT independent of "
         f"{'+'.join(worst.about)}; it tells {_bits(worst.bits)}: fit with --missing value, which gives every record a code."
@@ -80,19 +80,19 @@ def _absence(audit: Audit) -> list[str]:
 
 
 def _inside(audit: Audit) -> list[str]:
-    told = sorted((leak for leak in audit.inside if not leak.zero), key=lambda leak: -leak.bits)
+    leaks = sorted((leak for leak in audit.inside if not leak.zero), key=lambda leak: -leak.bits)
     return [
         f"Under {audit.view} it tells {_bits(leak.bits)} about the exact {'+'.join(leak.about)}, inside the bins: cut "
         f"{'it' if len(leak.about) == 1 else 'them'} finer (--bins), or do not bin."
-        for leak in told[:MOST_NAMED]
+        for leak in leaks[:MOST_NAMED]
     ]
 
 
 def _columns(audit: Audit) -> list[str]:
-    told = [leak for leak in audit.columns if leak.about[0] not in audit.target and leak.bits >= LARGE]
+    leaks = [leak for leak in audit.columns if leak.about[0] not in audit.target and leak.bits >= LARGE]
     return [
         f"It tells {_bits(leak.bits)} about {leak.about[0]}, which is not protected: add it to protect if it matters."
-        for leak in told[:MOST_NAMED]
+        for leak in leaks[:MOST_NAMED]
     ]
 
 

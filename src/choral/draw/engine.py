@@ -56,7 +56,7 @@ ENDINGS = (".parquet", ".csv")
 
 
 @dataclass(frozen=True)
-class Told:
+class Drawn:
     """What a disclosure did: rows read, codes written, rows left out by `missing drop`, rows with the extra code.
 
     `arrange` is the order in which codes were written, and `with_rows` whether with row numbers (`choral.draw.arrange`).
@@ -88,7 +88,7 @@ def disclose_table(
     with_rows: bool = False,
     force: bool = False,
     progress: Progress | None = None,
-) -> Told:
+) -> Drawn:
     """Write one code per row of a table, with its identifier if there is one, in an order that tells nothing.
 
     `arrange` is "keyed", or "id", or "table" for the order of the table; `with_rows` writes row numbers too (from 1). What
@@ -133,7 +133,7 @@ class _Run:
         self.drawn_from = [hashlib.sha256() for _ in self.drawing.words]
         self.first_unseen: int | None = None
 
-    def run(self) -> Told:
+    def run(self) -> Drawn:
         after = self.release.recipe.after
         earlier = None if after is None else after.digest
         use = Use(
@@ -156,7 +156,7 @@ class _Run:
                 self._write(hidden, drawn)
                 os.fsync(handle)
             _put_in_place(hidden, self.target, self.force)
-        return Told(
+        return Drawn(
             self.done,
             self.done - self.dropped,
             self.dropped,
@@ -177,9 +177,9 @@ class _Run:
         with reading(self.source):
             batches = self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
         for batch in _batches(batches, self.source):
-            told = self._told(batch, entry)
+            ready = self._ready(batch, entry)
             if self.first_unseen is None or self.release.recipe.unseen == "code":
-                drawn.add(*told)
+                drawn.add(*ready)
             if self.progress is not None:
                 self.progress(self.done, self.rows)
 
@@ -189,7 +189,7 @@ class _Run:
             for batch in drawn.batches():
                 writer.write_batch(batch)
 
-    def _told(self, batch: pa.RecordBatch, entry: Entry) -> tuple[list[pa.Array], Places]:
+    def _ready(self, batch: pa.RecordBatch, entry: Entry) -> tuple[list[pa.Array], Places]:
         """What is written for one batch, and the places of its records in the keyed arrangement."""
         import pyarrow as pa
 

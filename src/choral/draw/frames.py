@@ -23,8 +23,8 @@ def disclosed_frame(release: Release, table: Any, ledger: Path, id: str | None, 
     from pyarrow import parquet
 
     with tempfile.TemporaryDirectory(prefix="choral-") as folder:
-        told = disclose_table(release, table, Path(folder) / "codes.parquet", ledger, id, **options)
-        codes = parquet.read_table(told.output)
-    for remark in told.remarks:
+        drawn = disclose_table(release, table, Path(folder) / "codes.parquet", ledger, id, **options)
+        codes = parquet.read_table(drawn.output)
+    for remark in drawn.remarks:
         warnings.warn(remark, LedgerWarning, stacklevel=3)
     return like(table, codes)

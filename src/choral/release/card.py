@@ -154,17 +154,17 @@ def _numbers(release: Release, counts: Rounded | None, protected: bool, precisio
     def decimal(p: Fraction) -> float:
         return float(round(p, decimals))
 
-    told = {
+    always = {
         "precision": decimals,
         "records": counts.records,
         "step": counts.step,
         "p_y": [decimal(p) for p in counts.p_y],
     }
     if protected:
-        return {**dict.fromkeys(names), **told, "withheld": "it is protected too"}
+        return {**dict.fromkeys(names), **always, "withheld": "it is protected too"}
     values = release.disclosure.problem.target.values
     return {
-        **told,
+        **always,
         "information": decimal(Fraction(counts.information)),
         "values": [written.encode(values[w]) for w in counts.named],
         "other": counts.other,
@@ -287,18 +287,18 @@ def _budgets(release: Release) -> list[dict[str, str] | None]:
 
 def _guarantee(release: Release, about: str) -> list[str]:
     recipe = release.recipe
-    told = "The code" if recipe.after is None else "The code, which is a pair with that of an earlier release,"
+    code = "The code" if recipe.after is None else "The code, which is a pair with that of an earlier release,"
     words = [f"Under the law of {about}:"]
     for group, budget in zip(_groups(release), _budgets(release), strict=True):
         name = spoken(group, bins_of(recipe), " and ") + (" together" if len(group) > 1 else "")
         if budget is None:
             words.append(
-                f"{told} is exactly independent of {name}: who knows the law and sees all codes learns nothing of a record's."
+                f"{code} is exactly independent of {name}: who knows the law and sees all codes learns nothing of a record's."
             )
         elif "ratio" in budget:
-            words.append(f"{told} makes no value of {name} more than {budget['ratio']} times more or less likely.")
+            words.append(f"{code} makes no value of {name} more than {budget['ratio']} times more or less likely.")
         else:
-            words.append(f"{told} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
+            words.append(f"{code} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
     words += [_given(promise, bins_of(recipe)) for promise in release.disclosure.problem.conditions]
     if limit := inside_bins(binned_and_protected(recipe)):
         words.append(limit)

@@ -37,7 +37,7 @@ from choral.tables.troubles import Trouble
 MOST_STATES = 100_000
 """Of a channel; with more, its file would not be read in a sitting."""
 MOST_CODES, SPARE, SEARCHED = 16, 0.01, 1e-3
-"""Of a table with a score, unless told: the fewest codes that lose at most this share, searched to that (DESIGN §18)."""
+"""Of a table with a score, unless told: the fewest codes that lose at most this share, searched to that."""
 SALT_BYTES = 32
 """As many as a SHA-256 has: the salt hides the certificate in the card."""
 

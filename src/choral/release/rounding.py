@@ -98,7 +98,7 @@ def rounded(joint: Probabilities, records: int, min_count: int) -> Rounded | Non
     highest = sum(
         min(n + least - 1, most_pooled if w == len(named) else records) for row in counts for w, n in enumerate(row)
     )
-    told = len(columns) >= min(2, len(values))
-    if not told or min(records - lowest, highest - records) < least - 1:
+    enough = len(columns) >= min(2, len(values))
+    if not enough or min(records - lowest, highest - records) < least - 1:
         return None
     return Rounded(step, named, other, tuple(tuple(map(Fraction, row)) for row in counts))

@@ -18,7 +18,7 @@ from choral.problem.kernel import Floats
 from choral.tables.points import Cells, cells_of_cuts
 
 MOST_BINS = 14
-"""With every combination of protected values each is a state; more tell no more that could be seen (DESIGN §16)."""
+"""With every combination of protected values each is a state; more tell no more that could be seen."""
 GROUPS = 300
 WORTH = 0.995
 """The fewest bins that tell this share of what the most would."""

@@ -37,8 +37,8 @@ from choral.draw.engine import (
     CODE,
     ENDINGS,
     STATE,
+    Drawn,
     Progress,
-    Told,
     full_disk_in_words,
     hidden_file,
     kind_of_id,
@@ -80,7 +80,7 @@ def disclose_table(
     force: bool = False,
     progress: Progress | None = None,
     master: str | None = None,
-) -> Told:
+) -> Drawn:
     """Write one code per record, with its identifier, to a folder of Parquet or CSV files, in an order that tells nothing.
 
     `arrange` may be "id"; there is no order of the table (`arrange="table"`) in Spark, and there are no row numbers.
@@ -165,9 +165,9 @@ class Draw:
                     return
                 except (pa.ArrowException, OSError) as error:
                     raise in_words(self.name, str(error)) from None
-                yield self._told(batch)
+                yield self._coded(batch)
 
-    def _told(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _coded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         import pyarrow as pa
 
         ids, state = batch.columns
@@ -218,7 +218,7 @@ class _Run:
         self.rows = table.rows()
         self.drawing = Drawing.of(release, None)
 
-    def run(self) -> Told:
+    def run(self) -> Drawn:
         after = self.release.recipe.after
         earlier = None if after is None else after.digest
         use = Use(
@@ -233,16 +233,16 @@ class _Run:
                     hidden.mkdir(mode=0o700)
                     folder.mkdir()
                 with ledger.disclosing(use) as entry:
-                    told = self._written(folder, entry)
+                    drawn = self._written(folder, entry)
                 with full_disk_in_words(self.target):
-                    _put_in_place(folder / "told", self.target, self.force, hidden / "before")
+                    _put_in_place(folder / "given", self.target, self.force, hidden / "before")
             finally:
                 shutil.rmtree(hidden, ignore_errors=True)
-        return replace(told, new_ledger=ledger.new, remarks=ledger.remarks)
+        return replace(drawn, new_ledger=ledger.new, remarks=ledger.remarks)
 
-    def _written(self, folder: Path, entry: Entry) -> Told:
-        """Draw, compare with the ledger, and write what is told to the hidden folder."""
-        drawn, told = folder / "drawn", folder / "told"
+    def _written(self, folder: Path, entry: Entry) -> Drawn:
+        """Draw, compare with the ledger, and write what is given out to the hidden folder."""
+        drawn, given = folder / "drawn", folder / "given"
         self.table.check_json(self.release.recipe.looks_at)
         with located([self.table], self.release.recipe.looks_at), in_plain_words(self.table.name):
             self._drawn(entry.tagger).write.parquet(f"file:{drawn.resolve()}")
@@ -267,16 +267,16 @@ class _Run:
             frame = frame.select(frame[ID].alias(self.id), CODE)
             if self.target.suffix.lower() == ".csv":
                 plain = {"escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
-                frame.write.options(header=True, **plain).csv(f"file:{told.resolve()}")
+                frame.write.options(header=True, **plain).csv(f"file:{given.resolve()}")
             else:
-                frame.write.parquet(f"file:{told.resolve()}")
+                frame.write.parquet(f"file:{given.resolve()}")
         with full_disk_in_words(self.target):
-            _flushed(told)
+            _flushed(given)
         counts = done, done - dropped, dropped, unseen
-        return Told(*counts, self.release.digest, self.id, self.arrange, False, self.target, self.book)
+        return Drawn(*counts, self.release.digest, self.id, self.arrange, False, self.target, self.book)
 
     def _arranged(self, frame: Any, rows: int) -> Any:
-        """What is told, in parts and in an order that depend on places alone; or sorted by identifier."""
+        """What is given out, in parts and in an order that depend on places alone; or sorted by identifier."""
         if self.arrange == "id":
             return frame.orderBy(ID)
         return frame.repartition(-(-rows // ROWS_IN_A_PART) or 1, HIGH).sortWithinPartitions(HIGH, LOW)
@@ -300,12 +300,12 @@ class _Run:
         names = _tag_names(self.drawing, entry.tagger.spelt)
         each = 2 * len(self.drawing.words)
         for batch in dataset.dataset(drawn, format="parquet").to_batches(columns=[CODE, *names]):
-            told = batch.filter(batch.column(CODE).is_valid())
+            coded = batch.filter(batch.column(CODE).is_valid())
             done += batch.num_rows
-            dropped += batch.num_rows - told.num_rows
-            unseen += int((told.column(CODE).to_numpy() == self.drawing.sampler.codes).sum())
+            dropped += batch.num_rows - coded.num_rows
+            unseen += int((coded.column(CODE).to_numpy() == self.drawing.sampler.codes).sum())
             for some in (names[:each], names[each:]):
-                words = [told.column(name).drop_null().to_numpy().view(np.uint64) for name in some]
+                words = [coded.column(name).drop_null().to_numpy().view(np.uint64) for name in some]
                 if words and len(words[0]):
                     entry.add_tags([np.column_stack(words[i : i + 2]) for i in range(0, each, 2)])
             if self.progress is not None:

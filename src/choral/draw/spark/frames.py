@@ -150,10 +150,10 @@ class SparkTable:
         from pyspark.sql import functions as F
 
         texts = [_column(name).cast("string") for name in self.columns]
-        told = [
+        framed = [
             F.coalesce(F.concat(F.octet_length(text).cast("string"), F.lit(":"), text), F.lit("-")) for text in texts
         ]
-        frame = self.frame.select(F.sha2(F.concat(*told), 256).alias("hash"))
+        frame = self.frame.select(F.sha2(F.concat(*framed), 256).alias("hash"))
         pieces = [F.conv(F.substring("hash", i + 1, PIECE), 16, 10) for i in range(0, HASH_DIGITS, PIECE)]
         sums = [F.sum(piece.cast("decimal(20,0)")) for piece in pieces]
         with in_plain_words(self.name):

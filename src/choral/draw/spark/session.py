@@ -138,8 +138,8 @@ def _check_java() -> None:
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None or not Path(java).is_file():
         raise ChoralError(f"Spark needs Java, which is not {f'in {home}' if home else 'installed'}.", remedy)
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    version = re.search(r'version "(\d+)', told.stderr + told.stdout)
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    version = re.search(r'version "(\d+)', said.stderr + said.stdout)
     if version is None or int(version.group(1)) < LEAST_JAVA:
         found = version.group(1) if version else "of no known version"
         raise ChoralError(f"Spark needs Java {LEAST_JAVA}, and {java} is {found}.", remedy)

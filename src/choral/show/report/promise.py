@@ -189,8 +189,8 @@ def _several(subject: Subject) -> Limit:
 def _other_columns(subject: Subject) -> Limit:
     found: list[Part] = ["not audited."]
     if subject.audit is not None:
-        told = [leak for leak in subject.audit.columns if leak.about[0] not in subject.audit.target and not leak.zero]
-        worst = max(told, key=lambda leak: leak.bits, default=None)
+        leaks = [leak for leak in subject.audit.columns if leak.about[0] not in subject.audit.target and not leak.zero]
+        worst = max(leaks, key=lambda leak: leak.bits, default=None)
         found = ["no such column is told about."] if worst is None else _tells("most", worst)
     return Limit(
         "Columns that are not private",

@@ -43,21 +43,21 @@ class Choices(BaseModel):
         return [name for name, role in self.roles.items() if role in roles]
 
     @property
-    def told(self) -> list[str]:
+    def target(self) -> list[str]:
         """What is revealed."""
         return self.columns("reveal")
 
     def question(self, posed: Posed | None = None) -> Question:
         """The question that the library is asked; of what is posed, with the budget for every protected group alike."""
-        if not self.told:
+        if not self.target:
             raise ProblemError("Nothing is chosen to be revealed.", "Choose 'reveal' for one column.")
         private = self.columns("protect")
         if not private and not self.together:
             raise ProblemError("Nothing is chosen to be protected.", "Choose 'protect' for at least one column.")
         singles: list[list[str]] = [[name] for name in private]
-        use = self.columns("protect", "use") + (self.told if self.look_at_target else [])
+        use = self.columns("protect", "use") + (self.target if self.look_at_target else [])
         budgets = {group.name: self.leakage for group in posed.problem.groups} if posed and self.leakage else None
-        return Question(self.told, singles + self.together, use, self.order, budgets)
+        return Question(self.target, singles + self.together, use, self.order, budgets)
 
     def rules(self) -> TableRules:
         """The rules for the table."""

@@ -75,7 +75,7 @@ def leakage_in_words(release: Release) -> dict[str, float]:
 def summary(release: Release) -> list[str]:
     """What was found, in sentences."""
     found = release.disclosure
-    told = leakage_in_words(release)
+    leaks = leakage_in_words(release)
     everything = found.problem.information_of_states
     share = (
         f", {100 * found.information / everything:.3g} % of what the columns that it looks at tell"
@@ -85,10 +85,10 @@ def summary(release: Release) -> list[str]:
     best = found.gap <= 1e-9 * max(1.0, found.information)
     close = "No private code tells more." if best else f"No private code tells more than {found.upper_bound:.6f} bits."
     if found.problem.budgets:
-        kept = "; ".join(f"at most {bits:.6f} bits about {name}" for name, bits in told.items())
+        kept = "; ".join(f"at most {bits:.6f} bits about {name}" for name, bits in leaks.items())
         private = f"It leaks {kept}."
     else:
-        names = list(told)
+        names = list(leaks)
         listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         private = f"It is exactly independent of {listed}: the probabilities are the same whatever code is seen."
     return [

@@ -70,7 +70,7 @@ class _Group:
     def entropy(self) -> float:
         return float(-(self.marginal * np.log(self.marginal)).sum())
 
-    def told_by(self, prior: Floats) -> float:
+    def leak_of_states(self, prior: Floats) -> float:
         """I(Z;S) in bits."""
         safe = np.where(self.given > 0, self.given, 1.0)
         return (self.entropy + float((prior[:, None] * safe * np.log(safe)).sum())) / math.log(2)
@@ -213,7 +213,7 @@ def _budgeted_groups(problem: Problem) -> list[_Group]:
             marginal = np.array([w / problem.total for w in variable.marginal])
             given = conditional(variable, problem.weights).T
             group = _Group(g, given, marginal, budget.kind, float(budget.amount))
-            if group.kind == "ratio" or group.amount < group.told_by(problem.prior) + NEVER_REACHED:
+            if group.kind == "ratio" or group.amount < group.leak_of_states(problem.prior) + NEVER_REACHED:
                 groups.append(group)
     return groups
 
@@ -275,10 +275,10 @@ def _conic(cost: Floats, p: Floats, M: Floats, groups: list[_Group], seconds: fl
             most, least = (add(wide(rows), np.zeros(L * m), clarabel.NonnegativeConeT(L * m)) for rows in rows_of_ratio)
             places.append((most, least))
             continue
-        told = sparse.csr_matrix((np.ones(L * m), (np.arange(L * m), offset + np.arange(L * m))), shape=(L * m, width))
+        leaks = sparse.csr_matrix((np.ones(L * m), (np.arange(L * m), offset + np.arange(L * m))), shape=(L * m, width))
         right = np.array([-(group.entropy - group.amount * math.log(2))])
-        budget = add(-sparse.csr_matrix(told.sum(axis=0)), right, clarabel.NonnegativeConeT(1))
-        triples = sparse.vstack([-told, -wide(values), -wide(masses)], format="csr")
+        budget = add(-sparse.csr_matrix(leaks.sum(axis=0)), right, clarabel.NonnegativeConeT(1))
+        triples = sparse.vstack([-leaks, -wide(values), -wide(masses)], format="csr")
         order = np.arange(3 * L * m).reshape(3, L * m).T.ravel()
         cone = add(triples[order], np.zeros(3 * L * m), clarabel.ExponentialConeT())
         cones[-1:] = [clarabel.ExponentialConeT()] * (L * m)
