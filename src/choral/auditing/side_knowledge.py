@@ -72,7 +72,7 @@ def fears(release: Release, table: Source) -> list[Fear]:
 def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fear:
     """The fear with what a code that keeps its promise too would tell; as it is, where none is found in time."""
     problem, recipe = release.disclosure.problem, release.recipe
-    if problem.budgets or problem.further or recipe.after is not None:
+    if problem.budgets or problem.further or problem.utility is not None or recipe.after is not None:
         return fear
     [known] = fear.leak.given
     names = list(dict.fromkeys([*_columns_of(recipe), known]))

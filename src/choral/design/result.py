@@ -22,7 +22,7 @@ from choral.describe.display import LawTable
 from choral.describe.law import Law
 from choral.errors import ColumnError
 from choral.exact import certificate
-from choral.exact.purpose import advised
+from choral.exact.purpose import advised, value_of_nothing
 from choral.files import check_output, path_of, write_whole
 from choral.problem.bounds import Bounds, bounds_of
 from choral.problem.kernel import Floats, Problem
@@ -82,6 +82,11 @@ class Disclosure:
     def value_bound(self) -> float:
         """What no private code is worth more than, in the unit of the utility."""
         return self.upper_bound if self.claims.value_bound is None else float(self.claims.value_bound)
+
+    @cached_property
+    def value_without(self) -> float:
+        """What could be had without any code, in the unit of the utility."""
+        return 0.0 if self.problem.utility is None else float(value_of_nothing(self.problem))
 
     @cached_property
     def actions(self) -> tuple[Any, ...] | None:

@@ -8,6 +8,7 @@ from choral.problem.kernel import Problem
 from choral.problem.moments import Moments
 from choral.problem.solution import ExactChannel
 from choral.problem.utility import Decisions
+from choral.solvers.exact_optimum import constant_channel
 
 
 def stated_value(problem: Problem, channel: ExactChannel) -> Fraction:
@@ -17,6 +18,11 @@ def stated_value(problem: Problem, channel: ExactChannel) -> Fraction:
         return utility.offset - sum((min(row) for row in losses(problem, utility, channel)), Fraction(0))
     moments = Moments.of(problem)
     return moments.stated(moments.explained(channel), up=False)
+
+
+def value_of_nothing(problem: Problem) -> Fraction:
+    """What one code for everybody is worth: the best decision without a code, or no variance explained."""
+    return stated_value(problem, constant_channel(problem))
 
 
 def losses(problem: Problem, utility: Decisions, channel: ExactChannel) -> list[list[Fraction]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from operator import index
 from typing import Any, TypeAlias
 
 from choral.errors import ColumnError, ProblemError, did_you_mean
 from choral.problem.promises import Promise, is_conditional, promise_about, split_promises, twice
-from choral.problem.utility import Cells, Utility
+from choral.problem.utility import Cells, Squares, Utility
 
 Names: TypeAlias = "str | Sequence[str]"
 Group: TypeAlias = "str | Sequence[str] | Promise"
@@ -27,6 +27,7 @@ class Roles:
     use      what the channel may look at
     given    the promises under a condition, their values as written
     needed   all these columns, in the order of the table or law that they were resolved against
+    measured  whether the target is a number of which only means matter, so that it may have any number of values
     """
 
     reveal: tuple[str, ...]
@@ -34,6 +35,7 @@ class Roles:
     use: tuple[str, ...]
     given: tuple[Promise, ...] = ()
     needed: tuple[str, ...] = ()
+    measured: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class Question:
         named = {*target, *used, *(name for group in groups for name in group)}
         named.update(name for promise in given for name in (*promise.hidden, *promise.known))
         needed = tuple(name for name in names if name in named)
-        return Roles(target or used, tuple(groups), used, given, needed)
+        measured = self.utility == "squares" or isinstance(self.utility, Squares)
+        return Roles(target or used, tuple(groups), used, given, needed, measured)
 
     def _used(self, names: Sequence[str], target: tuple[str, ...], protected: set[str]) -> tuple[str, ...]:
         if self.use is not None:

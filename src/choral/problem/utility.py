@@ -114,6 +114,11 @@ def _squares(name: str, columns: Sequence[str], values: Sequence[Any]) -> Square
         raise ProblemError(
             f"Squares of several columns, {' and '.join(columns)}.", "Reveal one of them, or a weighted sum of them."
         )
+    if None in values:
+        raise ProblemError(
+            f"Squares of '{name}', which has missing values.",
+            'Leave such records out: missing="drop" (--missing drop).',
+        )
     for value in values:
         if not is_number(value):
             raise ProblemError(
@@ -136,11 +141,15 @@ def is_number(value: Any) -> bool:
 
 def _loss(cells: Cells, name: str, values: Sequence[Any]) -> Decisions:
     number = {value: v for v, value in enumerate(values)}
+    texts = [str(value) for value in values]
+    spelt = {text: value for text, value in zip(texts, values, strict=True) if texts.count(text) == 1}
     rows: dict[Any, dict[int, Fraction]] = {}
     for key, cost in cells.items():
         if not isinstance(key, tuple) or len(key) != 2:
             raise ProblemError(f"The loss has the entry {key!r}.", f"Write {{(action, value of {name}): number}}.")
         action, value = key
+        if value not in number and isinstance(value, str) and value in spelt:
+            value = spelt[value]
         if value not in number:
             listed = ", ".join(repr(v) for v in values[:8]) + (", …" if len(values) > 8 else "")
             raise ProblemError(f"The loss names {value!r}, which '{name}' never is.", f"Its values are {listed}.")

@@ -22,6 +22,7 @@ from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_m
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
 from choral.problem.kernel import Conditional
+from choral.release.advice import Shown, advice, columns_of
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.rounding import Rounded, rounded
 from choral.tables.binned import binned_and_protected, bins_of, inside_bins, spoken
@@ -113,7 +114,8 @@ def card_of(release: Release, precision: int | None = None) -> Card:
     found, recipe = release.disclosure, release.recipe
     reveal, groups = found.problem.target.columns, _groups(release)
     protected = bool(set(reveal) & {name for group in groups for name in group})
-    given = [(Fraction(1),)] * found.codes if protected else found.p_w_given_y
+    shown = Shown(found.problem)
+    given = [[Fraction(1)]] * found.codes if protected else [shown.row(row) for row in found.p_w_given_y]
     joint = [[p * q for q in row] for p, row in zip(found.p_y, given, strict=True)]
     counts = rounded(joint, recipe.table_rows, recipe.min_count)
     return Card(
@@ -129,7 +131,7 @@ def card_of(release: Release, precision: int | None = None) -> Card:
             "law": {"kind": recipe.law["kind"], "about": _about(release, counts)},
             "codes": found.codes,
             "unseen_code": found.codes if recipe.unseen == "code" else None,
-            **_numbers(release, counts, protected, precision),
+            **_numbers(release, shown, counts, protected, precision),
             "after": None if recipe.after is None else {"first": list(recipe.after.first)},
             "guarantee": _guarantee(release, _about(release, counts)),
             "limits": _limits(release),
@@ -138,7 +140,9 @@ def card_of(release: Release, precision: int | None = None) -> Card:
     )
 
 
-def _numbers(release: Release, counts: Rounded | None, protected: bool, precision: int | None) -> dict[str, Any]:
+def _numbers(
+    release: Release, shown: Shown, counts: Rounded | None, protected: bool, precision: int | None
+) -> dict[str, Any]:
     """The numbers of a card, all of them from these counts; and why there are none."""
     names = ("precision", "records", "step", "information", "p_y", "values", "other", "p_w_given_y")
     if counts is None:
@@ -162,14 +166,18 @@ def _numbers(release: Release, counts: Rounded | None, protected: bool, precisio
     }
     if protected:
         return {**dict.fromkeys(names), **always, "withheld": "it is protected too"}
-    values = release.disclosure.problem.target.values
+    problem = release.disclosure.problem
+    rows = [None if row is None else [decimal(p) for p in row] for row in counts.p_w_given_y]
     return {
         **always,
         "information": decimal(Fraction(counts.information)),
-        "values": [written.encode(values[w]) for w in counts.named],
+        "values": [written.encode(shown.values[w]) for w in counts.named],
         "other": counts.other,
-        "p_w_given_y": [None if row is None else [decimal(p) for p in row] for row in counts.p_w_given_y],
+        "p_w_given_y": rows,
         "withheld": None,
+        **(
+            {"utility": advice(problem, shown, counts.named, counts.other, rows)} if problem.utility is not None else {}
+        ),
     }
 
 
@@ -235,11 +243,19 @@ def decode(card: Card, codes: Any, output: str | os.PathLike[str] | None = None,
 def _beside_codes(card: Card, table: Source) -> str:
     """SQL of a table of codes with the posteriors beside them."""
     items = [identifier(name) for name in table.columns]
-    for v, name in enumerate(card.columns):
-        posterior = ", ".join("NULL" if row is None else repr(row[v]) for row in card.p_w_given_y)
+    beside = [
+        (name, [None if row is None else row[v] for row in card.p_w_given_y]) for v, name in enumerate(card.columns)
+    ]
+    for name, entries in [*columns_of(card.document), *beside]:
         if name in table.columns:
             raise ColumnError(f"{table.name} has a column '{name}' already.", "Rename it, or give the codes alone.")
-        items.append(f"list_extract(CAST('[{posterior}]' AS DOUBLE[]), {identifier(CODE)} + 1) AS {identifier(name)}")
+        texts = any(isinstance(entry, str) for entry in entries)
+        listed = ", ".join(
+            "NULL" if entry is None else text_literal(entry) if isinstance(entry, str) else repr(entry)
+            for entry in entries
+        )
+        array = f"CAST([{listed}] AS {'VARCHAR' if texts else 'DOUBLE'}[])"
+        items.append(f"list_extract({array}, {identifier(CODE)} + 1) AS {identifier(name)}")
     return f"SELECT {', '.join(items)} FROM {table.sql}"
 
 
@@ -305,8 +321,16 @@ def _guarantee(release: Release, about: str) -> list[str]:
     if release.disclosure.problem.further:
         words.append("The same holds under every further law that the curator declared, and under their mixtures.")
     target = " and ".join(release.disclosure.problem.target.columns)
-    words.append(f"Of all such codes this one was sought to tell most about {target}.")
+    words.append(f"Of all such codes this one was sought {_sought(release)} {target}.")
     return words
+
+
+def _sought(release: Release) -> str:
+    utility = release.disclosure.problem.utility
+    if utility is None:
+        return "to tell most about"
+    words = {"accuracy": "for the most right decisions about", "squares": "to explain most of the variance of"}
+    return words.get(utility.name, "for the decisions with the least expected loss about")
 
 
 def _given(promise: Conditional, bins: Mapping[str, int]) -> str:

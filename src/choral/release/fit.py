@@ -17,9 +17,10 @@ from choral.design.limits import Limits, Progress
 from choral.errors import ColumnError, LawError, ProblemError, TableWarning
 from choral.laws.choice import law_for
 from choral.problem.kernel import Problem
-from choral.problem.pose import pose_roles, with_budgets
+from choral.problem.pose import pose_roles, with_budgets, with_utility
 from choral.problem.promises import read_promise
 from choral.problem.question import Group, Question, Roles
+from choral.problem.utility import Cells, Squares, Utility
 from choral.release.file import KEY_BYTES, Release
 from choral.release.score import Scored, scored
 from choral.scores.learn import Say
@@ -62,10 +63,11 @@ class Posed:
         return pose_roles(self.law, Roles(self.recipe.reveal, self.recipe.protect, self.use, given))
 
     def within(self, question: Question, also: Any = ()) -> Problem:
-        """The problem with the budgets of a question, and private under the frequencies of further tables too."""
+        """The problem with budgets and utility of a question, and private under the frequencies of further tables too."""
         tables = (also,) if isinstance(also, str | os.PathLike | Mapping) or hasattr(also, "columns") else also
         others = [with_states(_other_law(other, self.recipe), self.recipe) for other in tables]
-        return with_budgets(self.law, self.problem, question.leakage or None, question.ratio or None, others)
+        problem = with_budgets(self.law, self.problem, question.leakage or None, question.ratio or None, others)
+        return with_utility(self.law, problem, question.utility)
 
 
 def fit(
@@ -84,6 +86,7 @@ def fit(
     leakage: Mapping[str, Any] | None = None,
     ratio: Mapping[str, Any] | None = None,
     also: Sequence[Any] = (),
+    utility: str | Cells | Utility = "bits",
     tol: float = 1e-6,
     rel_tol: float | None = None,
     time_limit: float | None = None,
@@ -110,8 +113,10 @@ def fit(
     law        "frequencies" of the table, or an estimate or declared law (`choral.laws.choice`)
     unseen     what a record gets that has no state: "refuse", or "code", one more code
     also       further tables under whose frequencies the code is private too
-    codes      at most this many codes; default: as many as suffice; with a score the fewest that lose at most a percent, and
-               at most 16
+    utility    what the code shall be good for: "bits", "accuracy", "squares" (of a numeric target, which needs no bins), or a
+               loss {(action, value of the target): number}
+    codes      at most this many codes; default: as many as suffice, with squares at most 16; with a score the fewest that
+               lose at most a percent, and at most 16
     against    columns that others may know, "marital, region+year": every group is protected given each of these, too
     id         the column that identifies records: the code does not look at it; the ledger knows by it who is behind a card
     points     a score of one's own, as `release.points` is one (`choral.tables.points`)
@@ -130,7 +135,7 @@ def fit(
     >>> release.recipe.state_of({"a": 1, "b": 0}), round(release.disclosure.information, 6)
     (2, 1.0)
     """
-    question = Question(reveal, protect, use, order, leakage, ratio, against)
+    question = Question(reveal, protect, use, order, leakage, ratio, against, utility=utility)
     marks = None if missing_marks is None else tuple(missing_marks)
     dropped = (drop,) if isinstance(drop, str) else tuple(drop)
     rules = TableRules(
@@ -153,7 +158,9 @@ def fitted(source: Any, question: Question, rules: TableRules, limits: Limits | 
 def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ()) -> Release:
     """The release that solves what a table poses, with the budgets of the question and private on further tables too."""
     problem, recipe = posed.within(question, also), posed.recipe
-    if recipe.points is not None and limits.codes is None and problem.plain:
+    if isinstance(problem.utility, Squares) and limits.codes is None:
+        limits = replace(limits, codes=MOST_CODES)
+    if recipe.points is not None and limits.codes is None and problem.plain and problem.utility is None:
         few = replace(limits, codes=MOST_CODES, spare=SPARE, rarest=recipe.min_count / recipe.table_rows)
         limits = replace(few, rel_tol=SEARCHED) if limits.rel_tol is None else few
     found = solved(posed.law, problem, replace(limits, enough=True))

@@ -13,6 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from choral.describe.joint import Joint
+from choral.design.result import Disclosure
+from choral.problem.moments import Moments
+from choral.problem.utility import Squares
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published
 
@@ -40,7 +43,8 @@ class Meaning:
         """The channel on the cross-fitted bins; None where points were not learned here, or records have no state."""
         recipe = self.release.recipe
         about = {} if recipe.points is None else recipe.points.about.get("held out", {})
-        if not about or recipe.after is not None or self.release.disclosure.problem.budgets:
+        measured = isinstance(self.release.disclosure.problem.utility, Squares)  # learned for bins of the target
+        if not about or measured or recipe.after is not None or self.release.disclosure.problem.budgets:
             return None
         names = list(about["columns"])
         columns = [recipe.column(name) for name in names]
@@ -82,11 +86,13 @@ class Meaning:
         target = " and ".join(self.release.recipe.reveal)
         if told.zero:
             return f"nothing is told about {target}: every record's code says the same"
-        if told.guess_after - told.guess_before >= SAME:
+        if isinstance(problem.utility, Squares) or (problem.utility is not None and not problem.utility.accuracy):
+            said = in_its_unit(self.release.disclosure)
+        elif told.guess_after - told.guess_before >= SAME:
             said = f"{target} is guessed right {percent(told.guess_after)} instead of {percent(told.guess_before)}"
         else:
             said = self._lift(target)
-        if self.to_come is not None and told.guess_after - told.guess_before >= SAME:
+        if self.to_come is not None and problem.utility is None and told.guess_after - told.guess_before >= SAME:
             said += f" ({percent(self.to_come.guess_after)} of records to come)"
         groups = ["+".join(group) for group in self.release.recipe.protect]
         if problem.budgets or not groups:
@@ -139,14 +145,35 @@ class Meaning:
         """For programs."""
         found = self.release.disclosure
         return {
-            "utility": "bits",
-            "value": found.information,
-            "value_bound": found.upper_bound,
+            "utility": "bits" if found.problem.utility is None else found.problem.utility.name,
+            "value": found.value,
+            "value_bound": found.value_bound,
+            "value_without": found.value_without,
+            **({} if found.actions is None else {"actions": [_shown(action) for action in found.actions]}),
             "guess_before": float(self.told.guess_before),
             "guess_after": float(self.told.guess_after),
             "to_come": None if self.to_come is None else self.to_come.to_json(),
             "known_score": [leak.to_json() for leak in self.known_score],
         }
+
+
+def in_its_unit(found: Disclosure) -> str:
+    """How much better decisions, or estimates, are with the code than without it."""
+    target, utility = found.problem.target.name, found.problem.utility
+    if isinstance(utility, Squares):
+        moments = Moments.of(found.problem)
+        variance = float(moments.variance * moments.step**2)
+        left = max(0.0, variance - found.value)
+        share = percent(Fraction(found.value / variance)) if variance else "0 %"
+        return (
+            f"{target} is estimated to within {left**0.5:.4g} instead of {variance**0.5:.4g} (root mean square): "
+            f"{share} of its variance is explained"
+        )
+    if utility is not None and utility.accuracy:
+        before, after = (percent(Fraction(x)) for x in (found.value_without, found.value))
+        return f"{target} is decided right {after} instead of {before}"
+    before, after = (f"{-x:.6g}" for x in (found.value_without, found.value))
+    return f"decisions about {target} cost {after} on average instead of {before} without the code"
 
 
 def percent(share: Fraction) -> str:

@@ -30,6 +30,8 @@ from choral.tables.sql import identifier
 FEW_STATES = 300
 """Combinations of all columns up to which nothing needs to be learned, if they are common: counting them loses nothing."""
 SCORE = "score"
+MEASURED = "q8"
+"""Bins of a numeric target that a score is learned for."""
 FINE = 300
 """Pieces that somebody's own score is first cut into."""
 
@@ -142,6 +144,8 @@ def _alphabets(
 ) -> dict[str, Column]:
     needed = tuple(name for name in table.columns if name in {*kept, *plain.reveal})
     narrow = Roles(plain.reveal, plain.protect, tuple(kept), plain.given, needed)
+    if plain.measured:  # a score is learned for the rank of a number: of several bins of it
+        bins = {**dict.fromkeys(plain.reveal, MEASURED), **bins}
     return {column.name: column for column in alphabets(table, narrow, bins, {}, where)}
 
 

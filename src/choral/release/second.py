@@ -66,6 +66,8 @@ def fit_after(
 
 def fitted_after(earlier: Release, source: Any, question: Question, rules: TableRules, limits: Limits) -> Release:
     """The release of `fit_after`; of the rules, those that the earlier release has are its own."""
+    if question.utility != "bits":
+        raise ProblemError("A second release with a utility.", "Ask for bits, or fit it anew without the first.")
     recipe = earlier.recipe
     _check_earlier(earlier)
     with opened(source, replace(recipe.as_read, find=True)) as table:

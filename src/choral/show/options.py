@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ Master = Annotated[
     typer.Option(help="Where Spark runs: local[*], spark://host:7077. Default: $CHORAL_SPARK_MASTER, or local[*]."),
 ]
 ENGINES = ("duckdb", "spark")
+LOSS_FILE = "Write a header, action,value,loss, and a line for every action and value of the target: grant,defaults,20."
 EXAMPLE = "example:"
 """What a table begins with that is a law by its name."""
 EXAMPLES = ("bsc_and_bec", "xor", "clinic", "four_fair_bits", "noisy_copies:N", "modular:M", "two_binary")
@@ -94,6 +96,14 @@ LawOption = Annotated[
     typer.Option(
         "--law",
         help="What the guarantee is about: frequencies, dirichlet, network, network:bic, or a .bif, .csv or .json file.",
+    ),
+]
+UtilityOption = Annotated[
+    str | None,
+    typer.Option(
+        "--utility",
+        help="What the code shall be good for: bits (default), accuracy, squares (of a number, which needs no bins), or a "
+        "CSV file of losses with the columns action, value of the target, loss.",
     ),
 ]
 Leakage = Annotated[
@@ -167,12 +177,38 @@ def asked(
     leakage: Sequence[str] | None,
     ratio: Sequence[str] | None,
     against: str | None = None,
+    utility: str | None = None,
 ) -> Question:
     """The question as written on the command line."""
     from choral.problem.question import Question
 
     budgets = read_budgets(leakage, "leakage"), read_budgets(ratio, "ratio")
-    return Question(split(reveal, "+"), groups(protect), split(use, ","), order, *budgets, split(against, ","))
+    good_for = read_utility(utility or "bits")
+    parts = split(reveal, "+"), groups(protect), split(use, ",")
+    return Question(*parts, order, *budgets, split(against, ","), utility=good_for)
+
+
+def read_utility(written: str) -> Any:
+    """A utility as written on the command line: its name, or a CSV file with the columns action, value, loss."""
+    if Path(written).suffix.lower() != ".csv":
+        return written
+    try:
+        with open(written, encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except OSError as error:
+        raise ProblemError(f"{written} cannot be read: {error.strerror or error}.", "Check the path.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ProblemError(f"{written} is no CSV file: {error}.", "Write it in UTF-8, separated by commas.") from None
+    heads = [head.strip().lower() for head in rows[0]] if rows else []
+    if len(heads) != 3 or heads[0] != "action" or heads[2] != "loss":
+        raise ProblemError(f"The first line of {written} is {rows[0] if rows else 'missing'}.", LOSS_FILE)
+    cells: dict[tuple[str, str], str] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != 3 or (row[0].strip(), row[1].strip()) in cells:
+            why = "is given twice" if len(row) == 3 else "has not three fields"
+            raise ProblemError(f"Line {number} of {written}, {','.join(row)}, {why}.", LOSS_FILE)
+        cells[row[0].strip(), row[1].strip()] = row[2].strip()
+    return cells
 
 
 def ruled(

@@ -148,9 +148,11 @@ def _column(
         gap = _rows(table, f"SELECT 1 FROM {table.sql} WHERE ({value}) IS NULL{where} LIMIT 1")
         return Column(name, type_, (*labels(edges), *([None] if gap else [])), edges)
     distinct = f"SELECT DISTINCT {value} AS v FROM {table.sql} WHERE TRUE{where}"
-    listed = [v for (v,) in _rows(table, f"{distinct} LIMIT {MOST_VALUES + 1}")]
+    any_number = roles.measured and roles.reveal == (name,) and kind in NUMERIC
+    most = MOST_CELLS if any_number else MOST_VALUES
+    listed = [v for (v,) in _rows(table, f"{distinct} LIMIT {most + 1}")]
     many = len(listed)
-    if many > MOST_VALUES:
+    if many > most:
         [(many,)] = _rows(table, f"SELECT count(*) FROM ({distinct})")
     drop = f" (--drop {name})" if name not in roles.reveal else ""
     remedy = f"Bin it: --bins {name}={BINS}." if kind in NUMERIC else f"Group its values, or leave it out{drop}."
@@ -163,9 +165,9 @@ def _column(
         )
         unique = "drop" if kind == "int" and way == "bins" else way
         return Trouble(name, error, f"has as many values as there are rows, {rows}", unique)
-    if many > MOST_VALUES:
-        error = TooLargeError(f"The column '{name}' has {many} values; at most {MOST_VALUES} are taken.", remedy)
-        return Trouble(name, error, f"has {many} values; at most {MOST_VALUES} are taken", way)
+    if many > most:
+        error = TooLargeError(f"The column '{name}' has {many} values; at most {most} are taken.", remedy)
+        return Trouble(name, error, f"has {many} values; at most {most} are taken", way)
     values = sorted(v + 0.0 if kind == "float" else v for v in listed if v is not None)
     return Column(name, type_, (*values, *([None] if None in listed else [])))
 

@@ -64,8 +64,10 @@ def minus_x_log_x(x):
 
 
 def entropy(probabilities):
-    """Σ -x log₂ x over intervals."""
-    total = Decimal(0), Decimal(0)
+    """Σ -x log₂ x over intervals; of equal ones a logarithm is taken once."""
+    total, known = (Decimal(0), Decimal(0)), {}
     for x in probabilities:
-        total = add(total, minus_x_log_x(x))
+        if x not in known:
+            known[x] = minus_x_log_x(x)
+        total = add(total, known[x])
     return total

@@ -36,6 +36,7 @@ from choral.show.options import (
     Reveal,
     Table,
     Use,
+    UtilityOption,
     asked,
     example,
     examples,
@@ -62,6 +63,7 @@ EXAMPLES = examples(
     "choral fit table.csv --reveal outcome --protect age,sex --ratio age=21/20 -o r.choral",
     "choral fit table.csv --reveal outcome --protect 'sex,sex|region' -o r.choral",
     "choral fit table.csv --reveal outcome --protect sex,age --against region,job+school -o r.choral",
+    "choral fit table.csv --reveal outcome --protect sex --utility accuracy -o r.choral",
     "choral fit table.csv --reveal income --protect age,sex --after r.choral -o second.choral",
 )
 
@@ -88,6 +90,7 @@ def fit(
         str,
         typer.Option(help="Records with values not seen now: refuse them, or give them a code of their own (code)."),
     ] = "refuse",
+    utility: UtilityOption = None,
     leakage: Leakage = None,
     ratio: Ratio = None,
     also: Annotated[
@@ -137,7 +140,14 @@ def fit(
     from choral.tables.points import read_points
     from choral.verifier.names import remarks_on
 
-    read = {"the table": table, "a further table": also, "the earlier release": after, "the earlier key": after_key}
+    losses = utility if utility and Path(utility).suffix.lower() == ".csv" else None  # the others are names
+    read = {
+        "the loss": losses,
+        "the table": table,
+        "a further table": also,
+        "the earlier release": after,
+        "the earlier key": after_key,
+    }
     _check_outputs(output, card, key, {**read, "the file of the law": law if Path(law).suffix else None}, ledger, force)
     if other_people and card is None:
         raise ProblemError("--other-people without --card.", "It is about the ledger's cards: leave it out.")
@@ -145,7 +155,7 @@ def fit(
         check_precision(precision)
     if after_key is not None and after is None:
         raise ProblemError("--after-key without --after.", "Name the earlier release too: --after FILE.")
-    question = asked(reveal, protect, use, order, leakage, ratio, against)
+    question = asked(reveal, protect, use, order, leakage, ratio, against, utility)
     limits = Limits(tol, rel_tol, time_limit, codes, solver=solver)
     spark = on_spark(engine, master)
     start = time.monotonic()

@@ -44,10 +44,26 @@ def summary_lines(found: Disclosure, recipe: Recipe | None = None) -> list[str]:
         *_protection(found, recipe),
         f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell{merged} and "
         f"{entropy:.9f} in all",
-        f"certified    no private channel exceeds {found.upper_bound:.9f} bits",
+        *_value_lines(found),
         f"codes        {found.codes}, for {counted(len(found.states), 'state')}",
         f"how          {found.how}",
     ]
+
+
+def _value_lines(found: Disclosure) -> list[str]:
+    """What the code is worth for its utility, and what no private code is worth more than."""
+    utility = found.problem.utility
+    if utility is None:
+        return [f"certified    no private channel exceeds {found.upper_bound:.9f} bits"]
+    units = {"accuracy": "right decisions", "loss": "minus the expected loss", "squares": "of variance explained"}
+    lines = [
+        f"worth        {found.value:.9g} {units[utility.name]}; without a code {found.value_without:.9g}",
+        f"certified    no private code is worth more than {found.value_bound:.9g}",
+    ]
+    if found.actions is not None:
+        advice = ", ".join(f"{y}: {action}" for y, action in enumerate(found.actions[:12]))
+        lines.append(f"advises      by code, {advice}{', …' if len(found.actions) > 12 else ''}")
+    return lines
 
 
 def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
