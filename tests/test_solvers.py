@@ -20,15 +20,12 @@ from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
-from choral.solvers.lines.binary import (
-    chord_costs,
-    chord_slopes,
-    interpolated_multipliers,
-    sandwich_binary,
-)
+from choral.solvers.lines.binary import sandwich_binary
+from choral.solvers.lines.chords import chord_costs, chord_slopes, interpolated_multipliers
 from choral.solvers.lines.interior_point import InteriorPoint, equality_error, repaired_bound
+from choral.solvers.lines.on_cells import conditional_entropy
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
-from choral.solvers.lines.simplex import conditional_entropy, sandwich_simplex
+from choral.solvers.lines.simplex import sandwich_simplex
 from choral.solvers.lines.thinning import thinned
 from choral.verifier.claims import ClaimFailed
 from choral.verifier.proof_lines import check_cover

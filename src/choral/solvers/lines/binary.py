@@ -11,159 +11,35 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
 from choral.describe.entropy import binary_entropies
-from choral.proofs.lines import LinesBound
+from choral.solvers.lines.chords import (
+    RANGE_MARGIN,
+    Level,
+    OnKnots,
+    Score,
+    angle,
+    chord_costs,
+    chord_slopes,
+    interpolated_multipliers,
+    score_of,
+)
+from choral.solvers.lines.elimination import Array
 from choral.solvers.lines.interior_point import (
-    Array,
     InteriorPoint,
     LPResult,
-    Status,
     equality_error,
     repaired_bound,
     rounding_margin,
 )
 
-KNOT_GRID = 2**62
-"""Knots are rounded to this grid for the certificate; the bound is computed for the rounded ones."""
-RANGE_MARGIN = 1e-15
-"""The knots reach this far beyond the posteriors, so that rounding of q cannot leave them."""
 FEASIBILITY = 1e-11
 """A channel that misses its equalities by more than this is not reported."""
 PRIOR_CELL = 1e-6
 """Relative half-width of the cell around the prior in the first certificate."""
-
-
-# ------------------------------------------------------------------ lines and knots
-
-
-def chord_costs(knots: Array, q: Array) -> Array:
-    """Return ``C[s, l]``: the chord of the entropy over ``knots[l:l+2]``, at ``q_s``.
-
-    Slopes are computed without cancellation, so narrow cells are as accurate as wide ones.
-    """
-    a, b = knots[:-1], knots[1:]
-    width = b - a
-    left, right = 1 - a, 1 - b
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rise = np.where(a > 0, a / width * np.log1p(width / a), 0.0) + np.log(b)
-        fall = np.where(right > 0, right / width * np.log1p(width / right), 0.0) + np.log(left)
-    slope = (fall - rise) / math.log(2)
-    # The chord leaves from the entropy at its left knot.
-    value: Array = binary_entropies(a) + slope * (np.asarray(q, dtype=float)[:, None] - a)
-    return value
-
-
-def chord_slopes(knots: Array) -> Array:
-    """Return the slope of each chord; they decrease."""
-    ends = chord_costs(knots, np.array([0.0, 1.0]))
-    value: Array = ends[1] - ends[0]
-    return value
-
-
-def interpolated_multipliers(knots: Array, nu: Array, finer: Array) -> Array:
-    """Return multipliers for the lines of ``finer``, linear in the slope of the line.
-
-    If ``finer`` contains ``knots`` the repaired bound does not fall: a chord whose slope
-    lies between two others lies above their mean of that slope, so its reduced cost is
-    at least the least of theirs.
-    """
-    slope, finer_slope = -chord_slopes(knots), -chord_slopes(finer)
-    result = np.empty((len(finer_slope), nu.shape[1]))
-    for column in range(nu.shape[1]):
-        result[:, column] = np.interp(finer_slope, slope, nu[:, column])
-    return result
-
-
-def _angle(t: Array) -> Array:
-    """The coordinate in which the error of a chord depends on its width alone."""
-    return np.arcsin(np.sqrt(np.clip(t, 0.0, 1.0)))
-
-
-@dataclass(frozen=True)
-class _Score:
-    """What a channel achieves, symbol by symbol."""
-
-    mass: Array
-    posterior: Array
-    entropy: float
-
-
-def _score(z: Array, q: Array) -> _Score:
-    """Score the channel with the true entropy."""
-    mass = z.sum(axis=0)
-    posterior = np.divide(q @ z, mass, out=np.zeros_like(mass), where=mass > 0)
-    return _Score(mass, posterior, float(mass @ binary_entropies(posterior)))
-
-
-# ----------------------------------------------------------------------- the driver
-
-
-@dataclass(frozen=True)
-class Level:
-    """One level of the sandwich, for the history."""
-
-    lines: int
-    iterations: int
-    information: float
-    upper_bound: float
-    seconds: float
-    status: Status
-
-
-@dataclass(frozen=True)
-class OnKnots:
-    """An interval for the largest information of a private channel, with its proof.
-
-    ``z`` is a private channel with ``information`` bits; ``knots`` and ``nu`` (one row
-    per line between consecutive knots) certify ``upper_bound``.
-    """
-
-    z: Array
-    knots: Array
-    nu: Array
-    information: float
-    upper_bound: float
-    history: tuple[Level, ...]
-    status: Literal["optimal", "stopped", "time limit", "level limit", "stalled"]
-
-    @property
-    def gap(self) -> float:
-        """The width of the interval, in bits."""
-        return self.upper_bound - self.information
-
-    @property
-    def lines(self) -> int:
-        """How many lines there are."""
-        return len(self.knots) - 1
-
-    def proof(self, rows: tuple[int, ...]) -> LinesBound:
-        """Cells between knots, and two more out to 0 and 1 with their neighbours' multipliers.
-
-        A chord beyond the range of posteriors lies above its neighbour within it, so the two cost nothing.
-        """
-        grid = [min(KNOT_GRID, max(0, round(Fraction(float(k)) * KNOT_GRID))) for k in self.knots]
-        multipliers = [tuple(Fraction(float(x)) for x in row) for row in self.nu]
-        points, lines = [grid[0]], []
-        for knot, row in zip(grid[1:], multipliers, strict=True):
-            if knot > points[-1]:
-                points.append(knot)
-                lines.append(row)
-        if points[0] > 0:
-            points, lines = [0, *points], [lines[0] if lines else multipliers[0], *lines]
-        if points[-1] < KNOT_GRID:
-            points, lines = [*points, KNOT_GRID], [*lines, lines[-1]]
-        return LinesBound(
-            KNOT_GRID,
-            tuple((KNOT_GRID - k, k) for k in points),
-            tuple((i, i + 1) for i in range(len(points) - 1)),
-            rows,
-            tuple(lines),
-        )
 
 
 @dataclass(frozen=True)
@@ -239,7 +115,7 @@ def sandwich_binary(
 
     if run.settled(tol, rel_tol):
         return run.result("optimal")
-    ends = _angle(np.array([run.low, run.high]))
+    ends = angle(np.array([run.low, run.high]))
     angles = np.linspace(ends[0], ends[1], refinement.first_lines + 1)
     z0 = nu0 = None
     idle = 0
@@ -330,9 +206,9 @@ class _Sandwich:
 
         return watch
 
-    def record(self, knots: Array, C: Array, lp: LPResult, pieces: int, seconds: float) -> _Score:
+    def record(self, knots: Array, C: Array, lp: LPResult, pieces: int, seconds: float) -> Score:
         """Keep what the level improved; return the score of its channel."""
-        score = _score(lp.z, self.q)
+        score = score_of(lp.z, self.q)
         private = equality_error(lp.z, self.p, self.M) <= FEASIBILITY
         if private and self.prior_entropy - score.entropy > self.information:
             self.information, self.z = self.prior_entropy - score.entropy, lp.z
@@ -361,19 +237,19 @@ class _Sandwich:
         )  # fmt: skip
 
 
-def _subdivided(knots: Array, score: _Score, pieces: int) -> Array:
+def _subdivided(knots: Array, score: Score, pieces: int) -> Array:
     """Cut the cells that hold nearly all of the error into equal pieces (in angle)."""
     error = _errors(knots, score)
     wanted = np.where(error > 1e-3 * error.max(), pieces, 1)
     index = np.concatenate([line + np.arange(n) / n for line, n in enumerate(wanted)] + [[len(wanted)]])
-    angles = np.interp(index, np.arange(len(knots)), _angle(knots))
+    angles = np.interp(index, np.arange(len(knots)), angle(knots))
     whole = index == np.floor(index)
     finer = np.where(whole, knots[index.astype(int)], np.sin(angles) ** 2)
     value: Array = finer[np.concatenate([[True], np.diff(finer) > 0])]
     return value
 
 
-def _errors(knots: Array, score: _Score) -> Array:
+def _errors(knots: Array, score: Score) -> Array:
     """Return what each symbol costs beyond its chord."""
     chord = np.einsum("ll->l", chord_costs(knots, score.posterior))
     value: Array = score.mass * np.maximum(0, binary_entropies(score.posterior) - chord)
@@ -388,7 +264,7 @@ def _refine(
     M: Array,
     q: Array,
     lp: LPResult,
-    score: _Score,
+    score: Score,
     gap: float,
     target: float,
     options: Refinement,
@@ -409,7 +285,7 @@ def _refine(
     enough = _enough(error, options.aim * target, options.split_gain)
     split[np.argsort(-error)[max(enough, -(-lines // options.least_growth)) :]] = False
     width = np.diff(angles)
-    centre = np.clip(_angle(score.posterior), angles[:-1], angles[1:])
+    centre = np.clip(angle(score.posterior), angles[:-1], angles[1:])
     least = np.full(len(p), np.inf)
     for start in range(0, len(p), 4096):
         rows = slice(start, start + 4096)

@@ -17,7 +17,8 @@ from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.binary import sandwich_binary
-from choral.solvers.lines.simplex import conditional_entropy, sandwich_simplex
+from choral.solvers.lines.on_cells import conditional_entropy
+from choral.solvers.lines.simplex import sandwich_simplex
 from choral.solvers.lines.thinning import thinned
 
 Progress = Callable[[float, float, str], None]

@@ -13,16 +13,15 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from choral.describe.entropy import entropies
-from choral.proofs.lines import LinesBound
 from choral.solvers.lines.lines_lp import LPSolution, StructuredInteriorPoint, repaired_bound
-from choral.solvers.lines.regular_cells import RegularCells, Vertex, to_grid
+from choral.solvers.lines.on_cells import OnCells, Round, conditional_entropy
+from choral.solvers.lines.regular_cells import RegularCells, to_grid
 
 Array = NDArray[np.float64]
 Solver = Callable[..., tuple[Array, Array, float, float]]
@@ -35,68 +34,6 @@ MANY_PAIRS = 400_000  # above this many pairs (state, line) only the promising o
 LINES_PER_STATE = 20  # at least so many of them for every state
 AROUND = 0.3  # extra points lie at this fraction of the way from a posterior to the corners of its cell
 RARE_SYMBOL = 1e-9  # symbols rarer than this are merged into one
-
-
-@dataclass(frozen=True)
-class Round:
-    """One linear program: when it ended, its size, and the best interval after it."""
-
-    seconds: float
-    lines: int
-    information: float
-    upper_bound: float
-
-
-@dataclass(frozen=True)
-class OnCells:
-    """A private channel and a proof that none is better by more than ``gap``.
-
-    z (N, Y) is non-negative, sums to p over its columns and is private, both up to rounding;
-    ``information`` is H(W) - H(W|Y) of it, in bits. ``cells`` tile the simplex (over
-    ``denominator``); ``nu`` has one row per cell, and
-    ``upper_bound`` = H(W) - sum_s p_s min_l [line_l(Q_s) - M_s . nu_l].
-    ``status`` is "optimal" (a tolerance was met), "stopped" (time limit or should_stop) or
-    "stalled" (floating point could not improve the interval further).
-    """
-
-    z: Array
-    cells: list[list[Vertex]]
-    nu: Array
-    information: float
-    upper_bound: float
-    history: list[Round]
-    status: str
-    denominator: int
-
-    @property
-    def gap(self) -> float:
-        """upper_bound - information."""
-        return self.upper_bound - self.information
-
-    @property
-    def lines(self) -> int:
-        """How many lines there are: one per cell."""
-        return len(self.cells)
-
-    def proof(self, rows: tuple[int, ...]) -> LinesBound:
-        """The cells with their multipliers."""
-        number: dict[tuple[int, ...], int] = {}
-        indexed = [tuple(number.setdefault(tuple(vertex), len(number)) for vertex in cell) for cell in self.cells]
-        return LinesBound(
-            self.denominator,
-            tuple(number),
-            tuple(indexed),
-            rows,
-            tuple(tuple(Fraction(float(x)) for x in row) for row in self.nu),
-        )
-
-
-def conditional_entropy(z: Array, Q: Array) -> float:
-    """H(W|Y) in bits of the channel z (N, Y)."""
-    joint = z.T @ Q
-    mass = joint.sum(axis=1)
-    kept = mass > 0.0
-    return float(mass[kept] @ entropies(joint[kept] / mass[kept, None]))
 
 
 @dataclass

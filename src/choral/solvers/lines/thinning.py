@@ -16,7 +16,8 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from choral.problem.kernel import Floats
-from choral.solvers.lines.interior_point import EXACT, Chunks, StatesFirst, threads, whiten
+from choral.solvers.lines.elimination import Chunks, StatesFirst, threads, whiten
+from choral.solvers.lines.interior_point import EXACT
 
 SHARES = (1e-3, 1e-4, 1e-5)
 """Entries below this share of their state are dropped; the first with which no information is lost is taken."""
