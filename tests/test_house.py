@@ -126,3 +126,15 @@ def numbers_without_a_reason(path):
 def test_every_number_that_was_chosen_says_why():
     modules = [path for room in REASONED for path in sorted((SOURCES / "choral" / room).rglob("*.py"))]
     assert [line for path in modules for line in numbers_without_a_reason(path)] == []
+
+
+LABEL = re.compile(r"\b(?:pr|th|lemma|cor|prop|eq|app|sec):[A-Za-z]|\b(?:th|cor|app)\d\b|DESIGN\b")
+
+
+def test_labels_of_the_paper_stand_where_the_paper_is_reproduced_and_nowhere_else():
+    """A reader of any other page or message has no page on which to look them up."""
+    root = SOURCES.parent
+    paper = [root / "docs" / "paper.md", root / "CHANGELOG.md", *(SOURCES / "choral" / "paper").rglob("*")]
+    texts = [*root.glob("*.md"), *(root / "docs").glob("*.md"), *(SOURCES / "choral").rglob("*.*")]
+    read = [path for path in texts if path not in paper and path.suffix in (".md", ".py", ".html", ".js")]
+    assert [path.name for path in read if LABEL.search(path.read_text(encoding="utf-8"))] == []

@@ -1,4 +1,4 @@
-"""Blocks of k samples that share one: the paper's partial processing (sec:heu1), corrected.
+"""Blocks of k samples that share one: the paper's partial processing, corrected.
 
 The blocks are 1…k, k…2k-1, 2k-1…3k-2, …; the last may be shorter. Each block has the optimal self-disclosure channel of its
 own samples, drawn independently.

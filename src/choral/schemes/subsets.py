@@ -1,4 +1,4 @@
-"""Extreme points from a few random groups of columns: why the paper looks for something better (sec:heu).
+"""Extreme points from a few random groups of columns: why the paper looks for something better.
 
 Algorithm 1 tries every group of rank(P) columns. Trying a bounded number of random ones is still private, and tells less and
 less as the samples become more: almost every group gives a point with a negative coordinate, so none is found.

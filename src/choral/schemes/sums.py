@@ -1,4 +1,4 @@
-"""Uniformise, then add neighbours: the paper's second scheme (sec:heu2), with its exact information.
+"""Uniformise, then add neighbours: the paper's second scheme, with its exact information.
 
 S_i is uniform on Z_b (the arcs of `masked.py`; for a bit with q ≤ 1/2 and b = 2 this is the paper's Z-channel), and
 Y_i = S_i + S_{i+1} mod b.

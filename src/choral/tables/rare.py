@@ -3,7 +3,7 @@
 A combination that occurs less often than `min_count` is no state of its own. It joins others that agree with it in all
 columns but the least telling one; where these together are still rare, in all but the two least telling ones; and so on. The
 columns in `fixed` (protected ones, and those of conditions) never differ inside a state: they stay functions of it, so that
-what is said about them can be used (DESIGN §14, §16).
+what is said about them can be used.
 
 A part, one combination of fixed values, that is rare as a whole is one state: it is kept as it is, however rare, or all such
 parts are merged into one state, whose protected values then differ.
