@@ -86,11 +86,3 @@ class Joined:
     def rows(self, rows: tuple[int, ...]) -> tuple[tuple[int, ...], Callable[[Numbers], Numbers]]:
         """All rows were kept."""
         return rows, tuple
-
-
-class Reduction(Protocol):
-    """A change of problem that loses nothing."""
-
-    def apply(self, problem: Problem) -> Reduced:
-        """The reduced problem and the way back from it."""
-        ...
