@@ -10,6 +10,7 @@ values of columns that are neither protected nor revealed.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -44,6 +45,7 @@ def check_recipe(disclosure: Disclosure, recipe: Recipe) -> None:
         else None
     )
     _need(promises_of(document) == given, "the conditions are others")
+    _need(set(recipe.beside) <= {*recipe.use} & {*recipe.shown}, "columns beside the state are not used, or not shown")
     _need(_same(document["use"], recipe.seen), "the used columns are others")
     columns = [column for column in recipe.columns if not merged or column.name in recipe.shown]
     listed = [(column.name, column.values) for column in columns]
@@ -96,11 +98,20 @@ def _check_values_of_states(law: Joint, recipe: Recipe) -> None:
 
 
 def _check_counts(law: Joint, recipe: Recipe) -> None:
-    """Frequencies are counts of rows, divided by what divides all of them; and no state is rarer than the recipe says."""
+    """Frequencies are counts of rows, divided by what divides all of them; and no state is rarer than the recipe says.
+
+    A state that is all there is of its promised values may be rare: they were kept.
+    """
     _need(recipe.table_rows % law.total == 0, f"the law is not that of {recipe.table_rows} rows")
     _need(recipe.law["about"] == about_frequencies(recipe.table_rows), "it says something else about the law")
     if recipe.after is None and recipe.size > 1:
-        least = min(law.weights(recipe.seen).values()) * (recipe.table_rows // law.total)
+        use = recipe.seen
+        kept = [use.index(name) for name in use if name in recipe.shown and name not in recipe.reveal]
+        weights = law.weights(use)
+        alone = Counter(tuple(cell[i] for i in kept) for cell in weights)
+        rest = set(range(len(use))) - {*kept}
+        unlike = [weight for cell, weight in weights.items() if not rest or alone[tuple(cell[i] for i in kept)] > 1]
+        least = min(unlike, default=law.total) * (recipe.table_rows // law.total)
         _need(least >= recipe.min_count, f"a state has {least} rows, less than min_count, {recipe.min_count}")
 
 

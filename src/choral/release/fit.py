@@ -29,6 +29,7 @@ from choral.tables.columns import Column
 from choral.tables.counting import Counts, alphabets, complete, count, too_large
 from choral.tables.opening import opened
 from choral.tables.points import Points
+from choral.tables.rare import back_off, check_not_unique, most_telling
 from choral.tables.recipe import Reading, Recipe
 from choral.tables.rules import MIN_COUNT, TableRules
 from choral.tables.source import Source
@@ -98,6 +99,7 @@ def fit(
     points: Points | None = None,
     score: str | None = None,
     drop: str | Sequence[str] = (),
+    rare: str | None = None,
     header: bool = True,
     missing_marks: Sequence[str] | None = None,
 ) -> Release:
@@ -122,6 +124,7 @@ def fit(
     points     a score of one's own, as `release.points` is one (`choral.tables.points`)
     score      … or a column of numbers that is one, such as the output of a model; it is cut into bins
     drop       columns that are left out of everything
+    rare       protected values with fewer than `min_count` records: "keep" as they are, or "merge" into one state
     header     whether the first line of a CSV file has the names of the columns; else they are column1, column2, …
     missing_marks  texts that are missing values, such as "?"; None: recognised in CSV files, with a `TableWarning`
 
@@ -139,7 +142,7 @@ def fit(
     marks = None if missing_marks is None else tuple(missing_marks)
     dropped = (drop,) if isinstance(drop, str) else tuple(drop)
     rules = TableRules(
-        rules_of(bins), missing, empty, min_count, law, unseen, id, points, score, dropped, header, marks
+        rules_of(bins), missing, empty, min_count, law, unseen, id, points, score, dropped, header, marks, rare
     )
     with opened(source, rules.as_read) as table:
         if not isinstance(source, Source) and "" in table.remarks:
@@ -211,13 +214,14 @@ def pose_table(
     joint, origin = law_for(rules.law, counts, [c.name for c in columns], [c.values for c in columns])
     columns = _with_alphabets(columns, joint)
     used = _used_counts(counts, columns, joint, roles.use)
-    parts = None if earlier is None else {cell: state_before(cell, roles.use, earlier.recipe) for cell in used}
-    if points is not None and parts is None:
-        kept, merged = merge_bins(used, roles.use.index(points.name), points.bins, rules.min_count)
+    if earlier is None:
+        kept, merged = _merged(counts, used, columns, roles, rules, points)
     else:
+        parts = {cell: state_before(cell, roles.use, earlier.recipe) for cell in used}
         kept, merged = merge_rare(used, rules.min_count, parts)
     if len(kept) > MOST_STATES:
         raise too_large([column for column in columns if column.name in roles.use], len(kept))
+    check_not_unique(len(kept), sum(counts.values()))
     recipe = Recipe(
         columns=tuple(columns),
         use=roles.use,
@@ -238,8 +242,50 @@ def pose_table(
         reading=Reading(table.header, table.marks) if earlier is None else earlier.recipe.reading,
         id=rules.id,
         points=points,
+        beside=_beside(roles, merged) if earlier is None and points is None else (),
     )
     return Posed(with_states(joint, recipe), recipe, found)
+
+
+def _merged(
+    counts: Counts,
+    used: Mapping[Cell, int],
+    columns: Sequence[Column],
+    roles: Roles,
+    rules: TableRules,
+    points: Points | None,
+) -> tuple[list[Cell], list[list[Cell]]]:
+    """The combinations that are states of their own, and those that are merged; never across promised values, if possible."""
+    fixed = [i for i, name in enumerate(roles.use) if name in _promised(roles)]
+    if points is not None:
+        return merge_bins(used, roles.use.index(points.name), points.bins, rules.min_count, rules.rare)
+    if len(fixed) == len(roles.use):
+        if rules.rare == "keep":
+            raise ProblemError(
+                "rare='keep', and every used column is protected: rare combinations of protected values are all there is.",
+                "Say min_count=1 (--min-count 1) to merge nothing.",
+            )
+        return merge_rare(used, rules.min_count)
+    place = {column.name: i for i, column in enumerate(columns)}
+    free = [place[name] for i, name in enumerate(roles.use) if i not in fixed]
+    telling = most_telling(counts, [place[name] for name in roles.reveal], free)
+    order = [roles.use.index(columns[i].name) for i in telling]
+    found = back_off(used, rules.min_count, fixed, order, rules.rare)
+    return found.kept, found.merged
+
+
+def _promised(roles: Roles) -> set[str]:
+    """The columns that something is promised about."""
+    named = {name for group in roles.protect for name in group}
+    return named.union(*((*promise.hidden, *promise.known) for promise in roles.given))
+
+
+def _beside(roles: Roles, merged: Sequence[Sequence[Cell]]) -> tuple[str, ...]:
+    """The used columns that something is promised about, if they are functions of the states."""
+    places = [i for i, name in enumerate(roles.use) if name in _promised(roles)]
+    if not merged or any(len({tuple(cell[i] for i in places) for cell in cells}) > 1 for cells in merged):
+        return ()
+    return tuple(roles.use[i] for i in places)
 
 
 def state_before(cell: Cell, use: Sequence[str], earlier: Recipe) -> int:

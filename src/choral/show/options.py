@@ -74,7 +74,9 @@ Empty = Annotated[
 MinCount = Annotated[
     int,
     typer.Option(
-        help="Combinations of used values that occur less often are merged into one state.", show_default=True
+        help="Combinations of used values that occur less often are merged with the most alike, within the same protected "
+        "values.",
+        show_default=True,
     ),
 ]
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out of everything: A,B.")]
@@ -89,6 +91,12 @@ MissingMarks = Annotated[
     str | None,
     typer.Option(
         help="Texts that are missing values: '?,NA'. Default: recognised in text files, and said; '' for none."
+    ),
+]
+Rare = Annotated[
+    str | None,
+    typer.Option(
+        help="Protected values with fewer than --min-count records: keep them as they are, or merge them into one state."
     ),
 ]
 LawOption = Annotated[

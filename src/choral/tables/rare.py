@@ -6,7 +6,7 @@ columns in `fixed` (protected ones, and those of conditions) never differ inside
 what is said about them can be used.
 
 A part, one combination of fixed values, that is rare as a whole is one state: it is kept as it is, however rare, or all such
-parts are merged into one state, whose protected values then differ.
+parts are merged into one state, whose protected values then differ; the rarest other state joins if that is still rare.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from choral.describe.reading import Cell
-from choral.errors import ProblemError
+from choral.errors import ProblemError, TooLargeError
 
 RULES = ("keep", "merge")
+FEW_STATES = 5000
+"""States up to which it is the curator's affair if nearly every record is one."""
 MOST_RARE = 0.1
 """Share of the records in rare parts from which these are merged unless told: most of what is known would be rare."""
 
@@ -55,25 +57,39 @@ def back_off(
     states: list[list[Cell]] = []
     for part, cells in parts.items():
         states += [cells] if total[part] < min_count else _within(counts, min_count, cells, order)
-    across = rule == "merge" or (rule is None and _mostly(rare, total))
+    across = rule == "merge" or (rule is None and mostly(rare, total))
     if across and len(rare) > 1:
         states = [state for state in states if tuple(state[0][i] for i in fixed) not in set(rare)]
-        states.append(sorted(cell for part in rare for cell in parts[part]))
+        whole = [cell for part in rare for cell in parts[part]]
+        if sum(total[part] for part in rare) < min_count and states:
+            whole += states.pop(states.index(_least(counts, states)))
+        states.append(sorted(whole))
     else:
         across = False
     if len(states) == 1 < len(counts):
-        raise leaves_one(len(counts), min_count)
+        raise leaves_one(counts, min_count)
     return Merging(
         sorted(state[0] for state in states if len(state) == 1), [s for s in states if len(s) > 1], rare, across
     )
 
 
-def leaves_one(many: int, min_count: int) -> ProblemError:
-    """That everything is so rare that one state is left."""
+def leaves_one(counts: Mapping[Cell, int], min_count: int) -> ProblemError:
+    """That everything is so rare that one state is left, and how many states there would be if nothing were merged."""
     return ProblemError(
-        f"All {many} combinations of used values are so rare that merging below a count of {min_count} leaves one.",
-        "Use fewer columns, bin them more coarsely, or lower min_count (--min-count).",
+        f"All {len(counts)} combinations of used values are so rare that merging below a count of {min_count} leaves one.",
+        "Use fewer columns, bin them more coarsely, or lower min_count: --min-count 1 merges nothing and gives "
+        f"{len(counts)} states for {sum(counts.values())} records.",
     )
+
+
+def check_not_unique(states: int, records: int) -> None:
+    """Raise if nearly every record would be a state of its own, in a table that is not small."""
+    if states > FEW_STATES and 2 * states > records:
+        raise TooLargeError(
+            f"The used columns take {states} different combinations of values in {records} records: nearly every record "
+            "would be a state of its own, which takes long and tells little of others.",
+            "Use fewer columns, bin them (--bins), or raise min_count (--min-count).",
+        )
 
 
 def most_telling(counts: Mapping[Cell, int], target: Sequence[int], positions: Sequence[int]) -> list[int]:
@@ -82,7 +98,8 @@ def most_telling(counts: Mapping[Cell, int], target: Sequence[int], positions: S
     return sorted(positions, key=lambda i: (-round(told[i], 9), i))
 
 
-def _mostly(rare: Sequence[Cell], total: Mapping[Cell, int]) -> bool:
+def mostly(rare: Sequence[Cell], total: Mapping[Cell, int]) -> bool:
+    """Whether rare parts are most of the parts, or hold a good share of the records."""
     records = sum(total[part] for part in rare)
     return 2 * len(rare) > len(total) or records > MOST_RARE * sum(total.values())
 
@@ -102,14 +119,19 @@ def _within(
         gone = {cell for group in enough for cell in group}
         left = [cell for cell in left if cell not in gone]
     if left:
-        least = min(states, key=lambda state: (sum(counts[cell] for cell in state), state))
+        least = _least(counts, states)
         states.remove(least)
         states.append(sorted([*least, *left]))
     return states
 
 
+def _least(counts: Mapping[Cell, int], states: Sequence[list[Cell]]) -> list[Cell]:
+    """The rarest of these states; of equally rare ones the first in order."""
+    return min(states, key=lambda state: (sum(counts[cell] for cell in state), state))
+
+
 def _information(counts: Mapping[Cell, int], target: Sequence[int], position: int) -> float:
-    """I(W; X) in bits of the target and one column."""
+    """I(W; X) in bits of the target and one column, less what a column of as many values shows by chance (Miller, 1955)."""
     both: defaultdict[tuple[object, Cell], int] = defaultdict(int)
     own: defaultdict[object, int] = defaultdict(int)
     of_target: defaultdict[Cell, int] = defaultdict(int)
@@ -119,4 +141,5 @@ def _information(counts: Mapping[Cell, int], target: Sequence[int], position: in
         own[cell[position]] += n
         of_target[w] += n
     total = sum(of_target.values())
-    return sum(n / total * math.log2(n * total / (own[x] * of_target[w])) for (x, w), n in both.items() if n)
+    found = sum(n / total * math.log2(n * total / (own[x] * of_target[w])) for (x, w), n in both.items() if n)
+    return found - (len(own) - 1) * (len(of_target) - 1) / (2 * total * math.log(2))

@@ -33,6 +33,8 @@ MISSING = ("value", "drop", "error")
 UNSEEN = ("refuse", "code")
 DENSE = 2048
 """Up to this many combinations states are looked up in a list, beyond in an enumeration (measured: faster)."""
+FEW_MERGED = 8
+"""Up to this many merged states they are told apart one by one, beyond in a list."""
 WIDEST = 2**120
 """No number that stands for a combination of values exceeds this."""
 
@@ -99,6 +101,10 @@ class Recipe:
     """The column that identifies the records that were fitted, by which the ledger knows who is behind the card."""
     given: tuple[str, ...] = ()
     """Promises under a condition, as they were written: `sex | marital`."""
+    beside: tuple[str, ...] = ()
+    """Used columns that the channel looks at beside the state where combinations are merged: they are functions of it.
+
+    Where there is a score they are not listed, but found (`seen`)."""
     reading: Reading | None = None
     """How files are read; None in files of before, which are separated by what is commonest in their first line."""
     points: Points | None = None
@@ -126,9 +132,11 @@ class Recipe:
         """
         if self.state_column is None:
             return self.use
+        if self.points is None:
+            return (self.state_column, *self.beside)
         apart = [i for i, name in enumerate(self.use) if name in self.shown]
         values = [{tuple(cell[i] for i in apart) for cell in cells} for cells in self._cells_of_states]
-        if self.points is None or any(len(found) > 1 for found in values):
+        if any(len(found) > 1 for found in values):
             return (self.state_column,)
         return (self.state_column, *(self.use[i] for i in apart))
 
@@ -282,6 +290,9 @@ class Recipe:
             return f"list_extract(CAST('[{listed}]' AS INTEGER[]), {number} + 1)"
         members = ", ".join(f"'{place}'" for place in places)
         found = f"CAST(enum_code(TRY_CAST(CAST({number} AS VARCHAR) AS ENUM({members}))) AS INTEGER)"
+        if len(self.merged) > FEW_MERGED:
+            listed = ", ".join(map(str, self.state_of_combination.values()))
+            return f"list_extract(CAST('[{listed}]' AS INTEGER[]), {found} + 1)"
         ends = accumulate(self.merged, initial=self.kept)
         steps = "".join(f"WHEN {found} < {end} THEN {self.kept + i - 1} " for i, end in enumerate(ends) if i)
         return f"CASE WHEN {found} < {self.kept} THEN {found} {steps}END"
@@ -313,6 +324,7 @@ class Recipe:
             "after": None if self.after is None else {"digest": self.after.digest, "first": list(self.after.first)},
             **({} if self.empty is None else {"empty text": self.empty}),
             **({} if self.id is None else {"id": self.id}),
+            **({"beside": list(self.beside)} if self.beside else {}),
             **({} if self.reading is None else {"reading": self.reading.to_document()}),
             **({} if self.points is None else {"points": self.points.to_document()}),
         }
@@ -342,6 +354,7 @@ class Recipe:
                 empty=document.get("empty text"),
                 id=None if document.get("id") is None else str(document["id"]),
                 reading=Reading.from_document(document.get("reading")),
+                beside=tuple(map(str, document.get("beside", []))),
                 points=None if document.get("points") is None else Points.from_document(document["points"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -10,6 +10,7 @@ from choral.errors import ProblemError
 from choral.problem.question import Question, Roles
 from choral.tables.bins import Bins
 from choral.tables.points import Points
+from choral.tables.rare import RULES
 from choral.tables.recipe import MISSING, UNSEEN
 from choral.tables.source import AsRead, Source
 
@@ -32,6 +33,8 @@ class TableRules:
     score      … or a column of numbers that is one, to be cut into bins
     drop       columns that are left out of everything
     header     whether the first line of a CSV file has the names of the columns; else they are column1, column2, …
+    rare       what becomes of protected values, or combinations of them, with fewer than `min_count` records: "keep", a state
+               of their own; "merge", one state for all; None: kept, unless they are most of what there is
     marks      texts that are missing values, such as "?"; None: recognised in CSV files, and remarked on
     """
 
@@ -47,12 +50,15 @@ class TableRules:
     drop: tuple[str, ...] = ()
     header: bool = True
     marks: tuple[str, ...] | None = None
+    rare: str | None = None
 
     def __post_init__(self) -> None:
         """Raise unless each rule is one that there is."""
         for name, known in (("missing", MISSING), ("unseen", UNSEEN)):
             if getattr(self, name) not in known:
                 raise ProblemError(f"{name}={getattr(self, name)!r}.", f"Say one of {', '.join(known)}.")
+        if self.rare not in (*RULES, None):
+            raise ProblemError(f"rare={self.rare!r}.", f"Say one of {', '.join(RULES)}, or nothing.")
         if isinstance(self.min_count, bool) or not isinstance(self.min_count, int) or self.min_count < 0:
             raise ProblemError(
                 f"min_count={self.min_count!r} is not a count.", "Give a whole number, 1 to merge nothing."

@@ -8,7 +8,7 @@ from typing import Any
 
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
-from choral.tables.rare import leaves_one
+from choral.tables.rare import leaves_one, mostly
 from choral.tables.recipe import Recipe
 
 RARE = "rare"
@@ -44,16 +44,18 @@ def merge_rare(
     gone = {cell for cells in merged for cell in cells}
     kept = sorted(set(counts) - gone)
     if len(kept) + len(merged) == 1 and gone:
-        raise leaves_one(len(gone), min_count)
+        raise leaves_one(counts, min_count)
     return kept, merged
 
 
-def merge_bins(counts: Mapping[Cell, int], at: int, bins: int, min_count: int) -> tuple[list[Cell], list[list[Cell]]]:
+def merge_bins(
+    counts: Mapping[Cell, int], at: int, bins: int, min_count: int, rule: str | None = None
+) -> tuple[list[Cell], list[list[Cell]]]:
     """As `merge_rare`, where the value at place `at` is one of so many bins of a score.
 
     A rare bin is merged with its rarer neighbour, so long as there is one, and only within the same other values: those that
     are protected stay apart. A bin that does not occur with such values is merged too, so that records to come have a state.
-    Values that are rare in all bins together are merged with other such ones.
+    Values that are rare in all bins together are one state, or merged with other such ones (`choral.tables.rare`).
 
     >>> merge_bins({(0, 0): 9, (2, 0): 2, (3, 0): 7, (0, 1): 5}, 0, 4, 5)
     ([(0, 0)], [[(0, 1), (1, 1), (2, 1), (3, 1)], [(1, 0), (2, 0), (3, 0)]])
@@ -76,7 +78,9 @@ def merge_bins(counts: Mapping[Cell, int], at: int, bins: int, min_count: int) -
         for run, total in zip(joined, sums, strict=True):
             runs[len(runs),] = [(*rest[:at], b, *rest[at:]) for b in run]
             totals[len(totals),] = total
-    single, several = merge_rare(totals, min_count)
+    rare = [i for i, total in totals.items() if total < min_count]
+    across = rule == "merge" or (rule is None and mostly(rare, totals))
+    single, several = merge_rare(totals, min_count) if across else ([*totals], [])
     groups = [runs[i] for i in single] + [[cell for i in some for cell in runs[i]] for some in several]
     kept = sorted(cell for [cell, *more] in groups if not more)
     return kept, sorted(sorted(group) for group in groups if len(group) > 1)

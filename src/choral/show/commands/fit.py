@@ -32,6 +32,7 @@ from choral.show.options import (
     NoHeader,
     Order,
     Protect,
+    Rare,
     Ratio,
     Reveal,
     Table,
@@ -86,6 +87,7 @@ def fit(
     law: LawOption = "frequencies",
     no_header: NoHeader = False,
     missing_marks: MissingMarks = None,
+    rare: Rare = None,
     unseen: Annotated[
         str,
         typer.Option(help="Records with values not seen now: refuse them, or give them a code of their own (code)."),
@@ -168,7 +170,7 @@ def fit(
         _fit_example(table, question, limits, output, force, as_json)
         return
     own = None if points is None else read_points(points)
-    reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks}
+    reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
     rules = ruled(bins, missing, empty, min_count, law, unseen, id, own, score, drop=drop, **reading)
     earlier = None if after is None else _earlier(after, after_key, question, rules, also)
     with interval_bar(quiet=as_json) as bar:
@@ -192,7 +194,7 @@ def fit(
         return
     meaning = Meaning(release)
     typer.echo(f"result       {meaning.first_line()}")
-    for line in [*summary_lines(release.disclosure, release.recipe), *table_lines(release, rules.bins, dropped)]:
+    for line in [*summary_lines(release.disclosure, release.recipe), *table_lines(release, rules, dropped)]:
         typer.echo(line)
     for line in [*meaning.lines(), *side_lines(fears, release.information)]:
         typer.echo(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from choral.show.options import counted
@@ -10,9 +10,14 @@ from choral.show.options import counted
 if TYPE_CHECKING:
     from choral.auditing.side_knowledge import Fear
     from choral.design.result import Disclosure
+    from choral.problem.kernel import Problem
     from choral.release.card import Card
     from choral.release.file import Release
     from choral.tables.recipe import Recipe
+    from choral.tables.rules import TableRules
+
+MOST_SHOWN = 5
+"""Rare protected values that are listed."""
 
 
 def summary(found: Disclosure) -> dict[str, Any]:
@@ -88,6 +93,8 @@ def about_table(release: Release) -> dict[str, Any]:
         "min_count": recipe.min_count,
         "merged": sum(recipe.merged),
         "merged_into": len(recipe.merged),
+        "merged_share": share_merged(release.disclosure.problem, recipe),
+        "rare": rare_values(release.disclosure.problem, recipe),
         "bins": {column.name: list(column.edges) for column in recipe.columns if column.edges is not None},
         "law": dict(recipe.law),
         "missing": recipe.missing,
@@ -96,19 +103,20 @@ def about_table(release: Release) -> dict[str, Any]:
     }
 
 
-def table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> list[str]:
+def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
     """What a release says of its table and of the rules for it, for people."""
     from choral.tables.bins import understood
 
     recipe = release.recipe
     into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
+    share = share_merged(release.disclosure.problem, recipe)
     what = (
-        f"{counted(sum(recipe.merged), 'combination')} into {into}, those that occur"
+        f"{counted(sum(recipe.merged), 'combination')} into {into}, {share:.0%} of the records: those that occur"
         if recipe.merged
         else "none occurs"
     )
     lines = [
-        *_remarks(release),
+        *_remarks(release, rules.rare is not None),
         f"law          {recipe.law['about']}",
         f"looks at     {', '.join(recipe.looks_at)}",
         *_score_lines(recipe),
@@ -116,7 +124,7 @@ def table_lines(release: Release, bins: Mapping[str, Any], dropped: int) -> list
     ]
     for column in recipe.columns:
         if column.edges is not None:
-            how = f" ({understood(column.name, bins[column.name])})" if column.name in bins else ""
+            how = f" ({understood(column.name, rules.bins[column.name])})" if column.name in rules.bins else ""
             lines.append(f"bins         {column.name}: {', '.join(map(str, column.values))}{how}")
     if recipe.law["outside"]:
         lines.append(
@@ -174,20 +182,53 @@ def _score_lines(recipe: Recipe) -> list[str]:
     ]
 
 
-def _remarks(release: Release) -> list[str]:
-    """What a curator might overlook in the numbers."""
+def share_merged(problem: Problem, recipe: Recipe) -> float:
+    """The share of the records whose combination is merged with others as rare."""
+    return sum(problem.weights[recipe.kept :]) / problem.total if problem.size == recipe.size else 0.0
+
+
+def merging_words(problem: Problem, recipe: Recipe) -> str:
+    """That most records are in states with others, and what helps; nothing if they are not."""
+    share = share_merged(problem, recipe)
+    if share <= 0.5:
+        return ""
+    return (
+        f"{share:.0%} of the records have combinations of values that are merged as rare (fewer than {recipe.min_count} "
+        "records), and the code cannot tell what is merged apart: use fewer columns (--use), cut numbers into bins (--bins), "
+        "or leave out --use to learn a score"
+    )
+
+
+def rare_values(problem: Problem, recipe: Recipe) -> list[str]:
+    """Protected values with fewer records than a state should have, and with how many."""
+    if recipe.law["kind"] != "frequencies":
+        return []
+    each = recipe.table_rows // problem.total
+    return [
+        f"{group.name}={value} ({counted(n * each, 'record')})"
+        for group in problem.groups
+        for value, n in zip(group.values, group.marginal, strict=True)
+        if 0 < n * each < recipe.min_count
+    ]
+
+
+def _remarks(release: Release, asked: bool = False) -> list[str]:
+    """What a curator might overlook in the numbers; `asked` says that rare protected values were decided about."""
     found, recipe = release.disclosure, release.recipe
-    lines = []
+    lines, merging = [], merging_words(found.problem, recipe)
     if found.information == 0:
+        why = f"Of this, {merging}" if merging else "Use more columns that are not protected, or protect fewer"
         lines.append(
-            "remark       nothing is told: every record's code says the same. Use more columns that are not protected, "
-            "or protect fewer; choral bounds says what is possible"
+            f"remark       nothing is told: every record's code says the same. {why}; choral bounds says what is possible"
         )
-    rare = sum(found.problem.weights[recipe.kept :]) if found.problem.size == recipe.size else 0
-    if 2 * rare > found.problem.total:
+    elif merging:
+        lines.append(f"remark       {merging}")
+    values = [] if asked else rare_values(found.problem, recipe)
+    if values:
+        shown = ", ".join(values[:MOST_SHOWN]) + (", …" if len(values) > MOST_SHOWN else "")
         lines.append(
-            f"remark       {100 * rare / found.problem.total:.0f} % of records have combinations that are merged as rare; "
-            "the code cannot tell them apart: use fewer columns (--use), or cut numbers into bins (--bins)"
+            f"WARNING      few records have the protected values {shown}: --rare keep says that they stay values of their "
+            "own, --rare merge that their records share a state; --bins or grouping values protects a group in their place"
         )
     return lines
 

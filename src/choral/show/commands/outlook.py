@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from choral.show.commands.fit_words import merging_words
 from choral.show.options import (
     EXAMPLE,
     Against,
@@ -24,6 +25,7 @@ from choral.show.options import (
     NoHeader,
     Order,
     Protect,
+    Rare,
     Ratio,
     Reveal,
     Table,
@@ -66,6 +68,7 @@ def bounds(
     law: LawOption = "frequencies",
     no_header: NoHeader = False,
     missing_marks: MissingMarks = None,
+    rare: Rare = None,
     leakage: Leakage = None,
     ratio: Ratio = None,
     as_json: AsJson = False,
@@ -75,18 +78,22 @@ def bounds(
     from choral.tables.binned import protections
 
     question = asked(reveal, protect, use, order, leakage, ratio, against)
-    reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks}
+    reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
     rules = ruled(bins, missing, empty, min_count, law, id=id, drop=drop, **reading)
-    problem, binned = _problem(table, question, rules)
+    problem, binned, merging = _problem(table, question, rules)
     found, target = bounds_of(problem), problem.target.name
     if as_json:
         names = [group.name for group in problem.groups]
-        print_json({"reveal": target, "use": list(problem.columns), "protect": names, **asdict(found)})
+        print_json(
+            {"reveal": target, "use": list(problem.columns), "protect": names, **asdict(found), "merging": merging}
+        )
         return
     if found.feasible:
         typer.echo(f"At most {found.upper_bound:.6f} bits about {target} can be told, of {found.entropy:.6f} in all.")
     else:
         typer.echo(f"Nothing about {target} can be told: what is protected determines all that could be said.")
+    if merging:
+        typer.echo(f"This is meant after merging: {merging}.")
     private = ", ".join(protections(problem, binned))
     typer.echo(f"W = {target}; X = {', '.join(problem.columns)}; private: {private}")
     typer.echo(str(found))
@@ -108,6 +115,7 @@ def plan(
     law: LawOption = "frequencies",
     no_header: NoHeader = False,
     missing_marks: MissingMarks = None,
+    rare: Rare = None,
     leakage: Leakage = None,
     ratio: Ratio = None,
     as_json: AsJson = False,
@@ -116,11 +124,14 @@ def plan(
     from choral.design.outlook import outlook_of
 
     question = asked(reveal, protect, use, order, leakage, ratio, against)
-    reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks}
+    reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
     rules = ruled(bins, missing, empty, min_count, law, id=id, drop=drop, **reading)
-    found = outlook_of(_problem(table, question, rules)[0])
+    problem, _, merging = _problem(table, question, rules)
+    found = outlook_of(problem)
     if not as_json:
         typer.echo(str(found))
+        if merging:
+            typer.echo(f"This is meant after merging: {merging}.")
         return
     form = found.form
     print_json(
@@ -132,20 +143,21 @@ def plan(
             "rank": form.rank,
             "nullity": form.nullity,
             "target_values": form.target_values,
+            "merging": merging,
         }
     )
 
 
-def _problem(table: str, question: Question, rules: TableRules) -> tuple[Problem, Mapping[str, int]]:
-    """What is asked of a table or an example, and into how many bins columns are cut."""
+def _problem(table: str, question: Question, rules: TableRules) -> tuple[Problem, Mapping[str, int], str]:
+    """What is asked of a table or an example, into how many bins columns are cut, and what merging rare values does."""
     from choral.problem.pose import problem_of
 
     if table.startswith(EXAMPLE):
-        return problem_of(example(table), question), {}
+        return problem_of(example(table), question), {}, ""
     from choral.release.fit import pose_table
     from choral.tables.binned import bins_of
     from choral.tables.opening import opened
 
     with opened(table, rules.as_read) as source:
         posed = pose_table(source, question, rules)
-    return posed.within(question), bins_of(posed.recipe)
+    return posed.within(question), bins_of(posed.recipe), merging_words(posed.problem, posed.recipe)
