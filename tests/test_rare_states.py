@@ -14,9 +14,9 @@ import choral as ch
 from choral.errors import ProblemError, TooLargeError
 from choral.problem.question import Question
 from choral.release.fit import fit, pose_table
+from choral.tables.opening import open_table
 from choral.tables.rare import back_off, check_not_unique
 from choral.tables.rules import TableRules
-from choral.tables.source import open_table
 from choral.tables.states import merge_rare
 
 CELLS = st.dictionaries(

@@ -55,7 +55,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         from columns to a number, a list of edges, "q4" or "w10", and other columns are taken as they are; None bins nothing.
         A column with as many values as rows is refused, not taken for categories. What is private of a binned column is
         the bin, not the exact value; values inside a bin may be told through other columns.
-    min_count : combinations of used values that occur less often are merged into one state
+    min_count : combinations of used values that occur less often are merged with the most alike
     codes : at most this many codes
     law : what the guarantee is about: "frequencies" of the records seen in `fit`; for records to come "dirichlet",
         "network" or a file (`choral.laws.choice`)

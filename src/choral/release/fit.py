@@ -111,7 +111,8 @@ def fit(
                a bin may be told through other columns
     missing    "value": a missing value is a value of its own; "drop": such rows are left out; "error"
     empty      what an empty text is, in every kind of table: "missing", or a "value" (an opened `Source` has its rule)
-    min_count  combinations of used values that occur less often are merged into one state
+    min_count  combinations of used values that occur less often are merged with the most alike, within one value of all
+               that is protected (`choral.tables.rare`)
     law        "frequencies" of the table, or an estimate or declared law (`choral.laws.choice`)
     unseen     what a record gets that has no state: "refuse", or "code", one more code
     also       further tables under whose frequencies the code is private too

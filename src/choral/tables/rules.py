@@ -25,7 +25,8 @@ class TableRules:
     bins       for numeric columns, by name: a rule of `choral.tables.bins`
     missing    "value": a missing value is a value of its own; "drop": such rows are left out; "error"
     empty      what an empty text is: "missing", or a "value" (an opened `Source` has its rule)
-    min_count  combinations of used values that occur less often are merged into one state
+    min_count  combinations of used values that occur less often are merged with the most alike, within one value of all
+               that is protected (`choral.tables.rare`)
     law        "frequencies" of the table, or an estimate or declared law (`choral.laws.choice`)
     unseen     what a record gets that has no state: "refuse", or "code", one more code
     id         the column that identifies records, which plays no part in any question
