@@ -108,7 +108,8 @@ def test_every_promise_names_a_test_that_is_there():
     assert gone == []
 
 
-REASONED = ("auditing", "draw", "ledger", "release", "show", "tables")
+UNREASONED = ("scores", "solvers", "verifier")
+"""Rooms whose numbers do not all say why yet; those of the verifier say it beside them."""
 
 
 def numbers_without_a_reason(path):
@@ -124,7 +125,8 @@ def numbers_without_a_reason(path):
 
 
 def test_every_number_that_was_chosen_says_why():
-    modules = [path for room in REASONED for path in sorted((SOURCES / "choral" / room).rglob("*.py"))]
+    rooms = [room for room in (SOURCES / "choral").iterdir() if room.name not in UNREASONED]
+    modules = [path for room in rooms for path in ([room] if room.suffix == ".py" else sorted(room.rglob("*.py")))]
     assert [line for path in modules for line in numbers_without_a_reason(path)] == []
 
 

@@ -28,6 +28,7 @@ from choral.verifier.steps import default_budget
 T = TypeVar("T")
 FORMAT = "choral release"
 VERSION = 1
+"""Of a document that every verifier reads."""
 LATER = 2
 """The version of a document with a promise under a condition, a utility, or the closed form: older verifiers refuse it."""
 MEMBERS = (

@@ -19,7 +19,9 @@ from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Row
 
 UNIT = 2**60
+"""Shares are whole numbers of parts of one in this: finer than a float, and small in a file."""
 MASS_BITS = 40
+"""Of the law of the code that is mixed in: any law that ignores the record will do, so a coarse one with short numbers."""
 
 
 def within_budgets(problem: Problem, channel: ExactChannel) -> ExactChannel:

@@ -25,6 +25,7 @@ from choral.problem.packed import PackedRows
 from choral.problem.solution import ExactChannel, Row
 
 GRID_BITS = 60
+"""Of the grid that floats are put on: finer than their 53 bits, and sums of a row fit 64."""
 UNIT = 2**GRID_BITS
 FEW_STATES = 300
 """Among so many states (or ten times the equations) independent ones are looked for first."""

@@ -32,6 +32,7 @@ ROUNDING = Fraction(1, 10**6)
 """How far a row of a .bif file may sum from one: files are written with seven decimals. Such a row is divided by its sum."""
 
 LEAST_INFORMATION = 1e-300
+"""In place of zero, which the search for a tree takes for no edge."""
 
 Table = Mapping[Cell, tuple[Fraction, ...]]
 """For each combination of the parents' positions, the probabilities of the node's values."""
