@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -13,10 +13,14 @@ from choral.describe import examples
 from choral.design.disclose import disclose
 from choral.design.result import Disclosure
 from choral.exact import certificate
+from choral.show.plots.posteriors import laws_of, percent
+from choral.show.plots.signature import guess_of
 
+BAR = 20
+"""Characters of a bar in the terminal."""
 LIMITS = (
-    "It is about one protected column at a time (say order=2 for pairs), under this law; it says nothing to someone "
-    "who already knows other columns or the target, and it holds for one draw per record."
+    "It is about one protected column at a time (say order=2 for pairs), under this law, and for one draw per record. It "
+    "promises nothing against someone who already knows other columns or the target (say protect=['Z', 'Z | V'] for that)."
 )
 
 
@@ -78,27 +82,37 @@ def _draws(console: Console, result: Disclosure) -> None:
 
 
 def _sides(console: Console, result: Disclosure) -> None:
-    table = Table(title="Before and after seeing the code", title_justify="left")
-    table.add_column("probability of")
-    table.add_column("before", justify="right")
-    for y in range(result.codes):
-        table.add_column(f"given {y}", justify="right")
-    target = result.problem.target
-    for v, value in enumerate(target.values):
-        before = target.marginal[v] / result.problem.total
-        after = [float(row[v]) for row in result.p_w_given_y]
-        table.add_row(f"diagnosis = {value}", f"{before:.3f}", *(f"{p:.3f}" for p in after), style="bold")
-    for group in result.problem.groups:
-        for v, value in enumerate(group.values):
-            before = group.marginal[v] / result.problem.total
-            after = [_given(result, group, v, y) for y in range(result.codes)]
-            table.add_row(f"{group.name} = {value}", f"{before:.3f}", *(f"{p:.3f}" for p in after))
+    """The idea in one table: the target's bar moves with the code, every protected column stays as it was."""
+    problem = result.problem
+    told, *hidden = (guess_of(result, variable) for variable in (problem.target, *problem.groups))
+    as_before = ", ".join(guess.name for guess in hidden if guess.before == guess.after)
+    table = Table(title=f"Told and hidden: {told}; {as_before} as before", title_justify="left")
+    prior, given = laws_of(result, problem.target)
+    shown = min(range(len(prior)), key=prior.__getitem__)
+    groups = [(group, *laws_of(result, group)) for group in problem.groups]
+    table.add_column("code")
+    table.add_column("seen", justify="right")
+    table.add_column(f"told: {problem.target.name} = {problem.target.values[shown]}", style="bold", no_wrap=True)
+    for group, *_ in groups:
+        table.add_column(f"hidden: {group.name} = {group.values[0]}", justify="right")
+    for y in sorted(range(result.codes), key=lambda y: given[y][shown]):
+        levels = [percent(after[y][0]) for _, _, after in groups]
+        table.add_row(str(y), percent(result.p_y[y]), _bar(given[y][shown], prior[shown]), *levels)
+    before = [percent(before[0]) for _, before, _ in groups]
+    table.add_row("before", "", _bar(prior[shown], prior[shown]), *before, style="dim")
     console.print(table)
 
 
-def _given(result: Disclosure, group: Any, value: int, y: int) -> float:
-    labels = group.value.tolist()
-    return float(sum(p for s, p in enumerate(result.p_x_given_y[y]) if labels[s] == value))
+def _bar(share: Fraction, before: Fraction) -> str:
+    """A bar of a probability, with a mark where it was before.
+
+    >>> _bar(Fraction(1, 4), Fraction(1, 2))
+    '█████     │          25 %'
+    """
+    filled, mark = round(share * BAR), round(before * BAR)
+    cells = ["█" if k < filled else " " for k in range(BAR + 1)]
+    cells[mark] = "│"
+    return f"{''.join(cells)}{percent(share):>6}"
 
 
 def _summary(console: Console, result: Disclosure) -> None:
