@@ -50,8 +50,10 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     protect : columns, by name or position, or tuples of columns that stay private together; default: each used column
     order : protect every `order` of these columns together
-    use : the columns that the code may depend on; default: all
-    bins : numeric columns with more values than this number are cut into as many equally frequent bins; or a mapping
+    use : the columns that the code may depend on; default: all, of which a score is learned where `protect` is given
+        (docs/score.md)
+    bins : numeric columns (of a score, those that are protected) with more values than this number are cut into as many
+        equally frequent bins; or a mapping
         from columns to a number, a list of edges, "q4" or "w10", and other columns are taken as they are; None bins nothing.
         A column with as many values as rows is refused, not taken for categories. What is private of a binned column is
         the bin, not the exact value; values inside a bin may be told through other columns.
@@ -139,8 +141,12 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             use = None if self.use is None else [self._name(place) for place in self.use]
             question = Question(target, protect, use, self.order)
             rules = TableRules(min_count=self.min_count, law=self.law, unseen=self.unseen)
-            needed = rules.roles(source, question).needed
-            rules = replace(rules, bins=self._bins(source, [name for name in needed if name != target]))
+            roles = rules.roles(source, question)
+            scored = use is None and protect is not None  # then only what is protected is in the state as it stands
+            needed = {name for group in roles.protect for name in group} if scored else set(roles.needed)
+            rules = replace(
+                rules, bins=self._bins(source, [name for name in roles.needed if name in needed - {target}])
+            )
             release = fitted(source, question, rules, Limits(self.tol, self.rel_tol, self.time_limit, self.codes))
         further = [value for value in release.disclosure.problem.target.values if value not in classes.tolist()]
         self.classes_ = np.unique([*classes.tolist(), *further]) if further else classes
