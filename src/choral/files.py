@@ -87,15 +87,24 @@ def keep_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Any] | N
                 )
 
 
-def write_whole(path: Path, content: str | bytes, force: bool, over: Collection[str] = ()) -> None:
-    """Write a file for its owner's eyes, atomically: afterwards it is whole, or as it was before."""
-    with whole_file(path, force, over) as hidden:
+def write_whole(
+    path: Path, content: str | bytes, force: bool, over: Collection[str] = (), public: bool = False
+) -> None:
+    """Write a file for its owner's eyes, or a `public` one, atomically: afterwards it is whole, or as it was before."""
+    with whole_file(path, force, over, public) as hidden:
         hidden.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
+READABLE = 0o644
+"""Who may read a public file: everybody; who may write it: its owner."""
+
+
 @contextmanager
-def whole_file(path: Path, force: bool, over: Collection[str] = ()) -> Iterator[Path]:
-    """A hidden file beside this path, for its owner's eyes, that takes its place once it is written and on the disk."""
+def whole_file(path: Path, force: bool, over: Collection[str] = (), public: bool = False) -> Iterator[Path]:
+    """A hidden file beside this path that takes its place once it is written and on the disk.
+
+    It is for its owner's eyes, unless it is `public`: then others may read it.
+    """
     check_output(path, force, over)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
@@ -104,6 +113,8 @@ def whole_file(path: Path, force: bool, over: Collection[str] = ()) -> Iterator[
             yield Path(name)
             with open(name, "rb") as file:
                 os.fsync(file.fileno())
+            if public:
+                os.chmod(name, READABLE)
             if force:
                 os.replace(name, path)
             else:

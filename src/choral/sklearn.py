@@ -61,7 +61,8 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     codes : at most this many codes
     law : what the guarantee is about: "frequencies" of the records seen in `fit`; for records to come "dirichlet",
         "network" or a file (`choral.laws.choice`)
-    unseen : what a record without a state gets in `transform`: "refuse" raises an error, "code" gives one more code
+    unseen : what a record without a state gets in `transform`: "rare", the state for what is left of its protected values (an
+        error where these are new); "refuse", an error; "code", one more code
     id : the column that identifies records; it is looked at for nothing else
     tol, rel_tol, time_limit : when to stop the search, as in `choral.disclose`
     random_state : None draws a secret key. A number makes draws repeatable, and the key one that anybody can guess:
@@ -96,7 +97,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         min_count: int = MIN_COUNT,
         codes: int | None = None,
         law: str = "frequencies",
-        unseen: str = "refuse",
+        unseen: str = "rare",
         id: Place | None = None,
         tol: float = 1e-4,
         rel_tol: float | None = 0.01,
@@ -170,7 +171,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             digest = None if self.id is not None else source.digest()
         states = found.to_numpy()
         unseen = np.flatnonzero(states == UNSEEN)
-        if len(unseen) and recipe.unseen == "refuse":
+        if len(unseen) and recipe.unseen != "code":
             raise ColumnError(
                 f"{len(unseen)} of {len(states)} records have values, or a combination of values, that `fit` did not see; "
                 f"the first is row {unseen[0]}.",

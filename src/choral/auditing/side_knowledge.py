@@ -193,7 +193,7 @@ def _views(release: Release, table: Source) -> Iterator[tuple[Published, str]]:
         if name != recipe.state_column:
             yield own, name
     further, _ = few_valued(table, [*own.law.names, *_protected(recipe)])
-    refused = recipe.unseen == "refuse"
+    refused = recipe.unseen != "code"
     channel = release.disclosure.exact_channel if refused else with_unseen(release.disclosure.exact_channel)
     most = min(MOST_COLUMNS, MOST_ROWS // max(1, recipe.table_rows))
     for known in [name for name in further if name != recipe.id][:most]:
@@ -221,7 +221,7 @@ def _counts(release: Release, table: Source, names: Sequence[str]) -> dict[tuple
     own = {column.name for column in recipe.columns}
     found: defaultdict[tuple[Hashable, ...], int] = defaultdict(int)
     for state, *codes, n in rows:
-        if state is None or (state < 0 and recipe.unseen == "refuse"):
+        if state is None or (state < 0 and recipe.unseen != "code"):
             continue
         values = (
             value_at(recipe, name, code) if name in own else code for name, code in zip(names, codes, strict=True)

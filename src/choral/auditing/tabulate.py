@@ -89,7 +89,7 @@ def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
     for state, *codes, n in rows:
         if state is None:
             dropped += n
-        elif state < 0 and recipe.unseen == "refuse":
+        elif state < 0 and recipe.unseen != "code":
             refused += n
             continue
         values = (
@@ -138,7 +138,7 @@ def raw_leakage(release: Release, source: Any) -> tuple[list[Leakage], list[str]
 
 
 def _raw_leakage(release: Release, group: tuple[str, ...], rows: list[Any]) -> Leakage:
-    refused = release.recipe.unseen == "refuse"
+    refused = release.recipe.unseen != "code"
     channel = release.disclosure.exact_channel if refused else with_unseen(release.disclosure.exact_channel)
     counts: defaultdict[tuple[Hashable, int], int] = defaultdict(int)
     number: dict[tuple[Any, ...], int] = {}

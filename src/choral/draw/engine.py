@@ -226,7 +226,7 @@ class _Run:
             self.first_unseen = start + int(unseen[0] if kept is None else kept[unseen[0]])
 
     def _check_unseen(self) -> None:
-        if self.first_unseen is not None and self.release.recipe.unseen == "refuse":
+        if self.first_unseen is not None and self.release.recipe.unseen != "code":
             what = _what_is_unseen(self.release.recipe, self.source, self.first_unseen)
             raise ColumnError(
                 f"{self.unseen} of {self.rows} rows of {self.source.name} have values that were not seen when the release "

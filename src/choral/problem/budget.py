@@ -104,7 +104,8 @@ def _group(key: Any, names: Sequence[str], columns: Sequence[tuple[str, ...]], k
     for g, (name, parts) in enumerate(zip(names, columns, strict=True)):
         if key == name or wanted == set(parts):
             return g
-    raise ProblemError(f"`{kind}` names '{key}', which is no protected group.", did_you_mean(key, names))
+    listed = ", ".join(names)
+    raise ProblemError(f"`{kind}` names '{key}', which is no protected group.", f"What is protected is {listed}.")
 
 
 def _amount(value: Any, kind: str, name: str) -> Fraction:

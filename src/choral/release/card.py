@@ -93,7 +93,7 @@ class Card:
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the card."""
-        write_whole(Path(path), self.text, force)
+        write_whole(Path(path), self.text, force, public=True)
         return Path(path)
 
 

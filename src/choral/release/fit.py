@@ -114,7 +114,8 @@ def fit(
     min_count  combinations of used values that occur less often are merged with the most alike, within one value of all
                that is protected (`choral.tables.rare`)
     law        "frequencies" of the table, or an estimate or declared law (`choral.laws.choice`)
-    unseen     what a record gets that has no state: "refuse", or "code", one more code
+    unseen     what a record gets that has no state: "refuse"; "code", one more code; or "rare", the state for what is left of
+               its protected values, and a refusal where these were not seen
     also       further tables under whose frequencies the code is private too
     utility    what the code shall be good for: "bits", "accuracy", "squares" (of a numeric target, which needs no bins), or a
                loss {(action, value of the target): number}
@@ -244,6 +245,7 @@ def pose_table(
         id=rules.id,
         points=points,
         beside=_beside(roles, merged) if earlier is None and points is None else (),
+        others=_others(used, roles, kept, merged) if rules.unseen == "rare" else (),
     )
     return Posed(with_states(joint, recipe), recipe, found)
 
@@ -279,6 +281,22 @@ def _promised(roles: Roles) -> set[str]:
     """The columns that something is promised about."""
     named = {name for group in roles.protect for name in group}
     return named.union(*((*promise.hidden, *promise.known) for promise in roles.given))
+
+
+def _others(
+    used: Mapping[Cell, int], roles: Roles, kept: Sequence[Cell], merged: Sequence[Sequence[Cell]]
+) -> tuple[tuple[Cell, int], ...]:
+    """For each combination of promised values the state of what was not seen with them.
+
+    It is the merged state with the most records, or where none is merged the state with the most.
+    """
+    places = [i for i, name in enumerate(roles.use) if name in _promised(roles)]
+    best: dict[Cell, tuple[bool, int, int]] = {}
+    for state, cells in enumerate([*([cell] for cell in kept), *merged]):
+        rank = len(cells) > 1, sum(used.get(cell, 0) for cell in cells), -state
+        for part in {tuple(cell[i] for i in places) for cell in cells}:
+            best[part] = max(best.get(part, rank), rank)
+    return tuple((part, -found[2]) for part, found in sorted(best.items()))
 
 
 def _beside(roles: Roles, merged: Sequence[Sequence[Cell]]) -> tuple[str, ...]:

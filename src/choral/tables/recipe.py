@@ -30,13 +30,25 @@ from choral.tables.sql import identifier
 Where: TypeAlias = Callable[[Source, str, str], str]
 """Which value of a column of a table is not of a type, in words."""
 MISSING = ("value", "drop", "error")
-UNSEEN = ("refuse", "code")
+UNSEEN = ("refuse", "code", "rare")
 DENSE = 2048
 """Up to this many combinations states are looked up in a list, beyond in an enumeration (measured: faster)."""
 FEW_MERGED = 8
 """Up to this many merged states they are told apart one by one, beyond in a list."""
 WIDEST = 2**120
 """No number that stands for a combination of values exceeds this."""
+
+
+def _number_sql(used: Sequence[Column], columns: Mapping[str, str]) -> str:
+    """SQL of the number that stands for the values of these columns together; NULL where one is not in its alphabet."""
+    combinations = math.prod(len(column.values) for column in used)
+    if combinations > WIDEST:
+        raise TooLargeError(f"The used columns have {combinations} combinations of values.", "Use fewer columns.")
+    wide = "HUGEINT" if combinations >= 2**62 else "BIGINT"
+    number = f"CAST({used[0].code_sql(columns[used[0].name])} AS {wide})"
+    for column in used[1:]:
+        number = f"({number} * {len(column.values)} + {column.code_sql(columns[column.name])})"
+    return number
 
 
 @dataclass(frozen=True)
@@ -105,6 +117,8 @@ class Recipe:
     """Used columns that the channel looks at beside the state where combinations are merged: they are functions of it.
 
     Where there is a score they are not listed, but found (`seen`)."""
+    others: tuple[tuple[tuple[int, ...], int], ...] = ()
+    """With `unseen="rare"`: for the positions of promised values, the state of what was not seen with them."""
     reading: Reading | None = None
     """How files are read; None in files of before, which are separated by what is commonest in their first line."""
     points: Points | None = None
@@ -214,6 +228,14 @@ class Recipe:
         return [self.column(name) for name in self.use]
 
     @cached_property
+    def _promised(self) -> list[Column]:
+        """The used columns that something is promised about."""
+        named = {name for group in self.protect for name in group}
+        for promise in map(read_promise, self.given):
+            named.update((*promise.hidden, *promise.known))
+        return [column for column in self._used if column.name in named]
+
+    @cached_property
     def state_of_combination(self) -> dict[tuple[int, ...], int]:
         """The state that each combination of positions is."""
         states = [*range(self.kept), *(self.kept + i for i, many in enumerate(self.merged) for _ in range(many))]
@@ -230,7 +252,9 @@ class Recipe:
                 return None
         if self.points is not None:
             found[self.points.name] = self.points.bin_of(found)
-        return self.state_of_combination.get(tuple(c.code_of(found[c.name]) for c in self._used), -1)
+        codes = tuple(c.code_of(found[c.name]) for c in self._used)
+        part = tuple(codes[self.use.index(c.name)] for c in self._promised)
+        return self.state_of_combination.get(codes, dict(self.others).get(part, -1))
 
     def _present(self, value: Any) -> Any:
         """A raw value, None for a text that is missing: empty, or a mark of missing values."""
@@ -257,7 +281,9 @@ class Recipe:
         `columns` are those of the source, with their types. -1 stands for a value or combination that was not seen; NULL
         for a row that `missing drop` leaves out, as at fit time: if any column that the release is about has a gap.
         """
-        found = f"coalesce({self._state_sql(self.types(columns))}, -1)"
+        types = self.types(columns)
+        other = f"{self._other_sql(types)}, " if self.others else ""
+        found = f"coalesce({self._state_sql(types)}, {other}-1)"
         if self.missing == "drop":
             listed = [name for name in self.own if name in columns]
             gap = " OR ".join(f"{canonical_sql(n, kind_of_type(columns[n]) or '')} IS NULL" for n in listed)
@@ -277,13 +303,7 @@ class Recipe:
     def _state_sql(self, columns: Mapping[str, str]) -> str:
         """SQL of the state of a row, NULL if unseen, without a join: joins do not promise to keep the order of rows."""
         sizes = [len(column.values) for column in self._used]
-        combinations = math.prod(sizes)
-        if combinations > WIDEST:
-            raise TooLargeError(f"The used columns have {combinations} combinations of values.", "Use fewer columns.")
-        wide = "HUGEINT" if combinations >= 2**62 else "BIGINT"
-        number = f"CAST({self._used[0].code_sql(columns[self.use[0]])} AS {wide})"
-        for column, size in zip(self._used[1:], sizes[1:], strict=True):
-            number = f"({number} * {size} + {column.code_sql(columns[column.name])})"
+        combinations, number = math.prod(sizes), _number_sql(self._used, columns)
         places = {self._number(codes, sizes): s for codes, s in self.state_of_combination.items()}
         if combinations <= DENSE:
             listed = ", ".join(str(places.get(i, "NULL")) for i in range(combinations))
@@ -296,6 +316,16 @@ class Recipe:
         ends = accumulate(self.merged, initial=self.kept)
         steps = "".join(f"WHEN {found} < {end} THEN {self.kept + i - 1} " for i, end in enumerate(ends) if i)
         return f"CASE WHEN {found} < {self.kept} THEN {found} {steps}END"
+
+    def _other_sql(self, columns: Mapping[str, str]) -> str:
+        """SQL of the state of a row by its promised values alone, NULL if these were not seen."""
+        if not self._promised:
+            return str(self.others[0][1])
+        sizes = [len(column.values) for column in self._promised]
+        places = {self._number(codes, sizes): state for codes, state in self.others}
+        number = _number_sql(self._promised, columns)
+        listed, states = ", ".join(map(str, places)), ", ".join(map(str, places.values()))
+        return f"list_extract(CAST('[{states}]' AS INTEGER[]), list_position([{listed}], {number}))"
 
     @staticmethod
     def _number(codes: Sequence[int], sizes: Sequence[int]) -> int:
@@ -325,6 +355,7 @@ class Recipe:
             **({} if self.empty is None else {"empty text": self.empty}),
             **({} if self.id is None else {"id": self.id}),
             **({"beside": list(self.beside)} if self.beside else {}),
+            **({"others": [[list(part), state] for part, state in self.others]} if self.others else {}),
             **({} if self.reading is None else {"reading": self.reading.to_document()}),
             **({} if self.points is None else {"points": self.points.to_document()}),
         }
@@ -355,6 +386,7 @@ class Recipe:
                 id=None if document.get("id") is None else str(document["id"]),
                 reading=Reading.from_document(document.get("reading")),
                 beside=tuple(map(str, document.get("beside", []))),
+                others=tuple((tuple(map(int, part)), int(state)) for part, state in document.get("others", [])),
                 points=None if document.get("points") is None else Points.from_document(document["points"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -390,4 +422,11 @@ class Recipe:
         )
         several = self.kept >= 0 and all(many > 0 for many in self.merged)
         adds_up = self.kept + sum(self.merged) == len(self.combinations) == len(set(self.combinations))
-        return listed and inside and several and adds_up
+        widths = [len(column.values) for column in self._promised]
+        parts = [part for part, _ in self.others]
+        fallen = bool(self.others) == (self.unseen == "rare") and len(set(parts)) == len(parts)
+        fallen = fallen and all(0 <= state < self.size for _, state in self.others)
+        fallen = fallen and all(
+            len(p) == len(widths) and all(0 <= i < n for i, n in zip(p, widths, strict=True)) for p in parts
+        )
+        return listed and inside and several and adds_up and fallen

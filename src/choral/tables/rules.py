@@ -28,7 +28,8 @@ class TableRules:
     min_count  combinations of used values that occur less often are merged with the most alike, within one value of all
                that is protected (`choral.tables.rare`)
     law        "frequencies" of the table, or an estimate or declared law (`choral.laws.choice`)
-    unseen     what a record gets that has no state: "refuse", or "code", one more code
+    unseen     what a record gets that has no state: "refuse"; "code", one more code; or "rare", the state for what is left of
+               its protected values, and a refusal where these were not seen
     id         the column that identifies records, which plays no part in any question
     points     a score of the curator's own, in place of a learned one
     score      … or a column of numbers that is one, to be cut into bins

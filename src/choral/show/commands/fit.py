@@ -90,7 +90,10 @@ def fit(
     rare: Rare = None,
     unseen: Annotated[
         str,
-        typer.Option(help="Records with values not seen now: refuse them, or give them a code of their own (code)."),
+        typer.Option(
+            help="Records with values or combinations not seen now: refuse them, give them a code of their own (code), or "
+            "the code of a state of the same protected values (rare)."
+        ),
     ] = "refuse",
     utility: UtilityOption = None,
     leakage: Leakage = None,
@@ -124,7 +127,12 @@ def fit(
     rel_tol: Annotated[float | None, typer.Option(help="… or at most this share of the information.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Seconds; then the best so far is taken.")] = None,
     codes: Annotated[int | None, typer.Option(help="At most this many codes.")] = None,
-    solver: Annotated[str | None, typer.Option(help="Overrule the planner: enumeration, transport, sandwich.")] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            help="Overrule the planner: orbits, 'closed form', transport, enumeration, rank, sandwich, coarse."
+        ),
+    ] = None,
     engine: Engine = "duckdb",
     master: Master = None,
     force: Force = False,
@@ -261,7 +269,7 @@ def _save(
         if card is None or public is None:
             release.save(output, key, force=force)
             return None
-        with whole_file(card, force) as hidden:
+        with whole_file(card, force, public=True) as hidden:
             hidden.write_text(public.text, encoding="utf-8")
             with open_ledger(ledger) as book:
                 book.record_card(release, lambda: release.save(output, key, force=force), **people)

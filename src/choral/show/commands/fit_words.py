@@ -140,7 +140,9 @@ def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
             f"WARNING      {dropped} rows without a value of {'+'.join(recipe.reveal)} were not counted: the law is that of "
             "the others. They get codes like them; choral audit --table says what all codes together tell"
         )
-    rule = "are refused" if recipe.unseen == "refuse" else f"get code {release.disclosure.codes}"
+    words = {"refuse": "are refused", "code": f"get code {release.disclosure.codes}"}
+    words["rare"] = "get the code of a state with their protected values; those with new protected values are refused"
+    rule = words[recipe.unseen]
     lines.append(f"unseen       records with values or combinations not seen here {rule}")
     if recipe.after is not None:
         from choral.release.second import told_by_first

@@ -178,7 +178,7 @@ def _of_table(subject: Subject, recipe: Recipe) -> list[tuple[str, Cell | Html]]
         (
             "Values not seen before",
             "Such a record is refused, which is itself a message about it."
-            if recipe.unseen == "refuse"
+            if recipe.unseen != "code"
             else joined(
                 ["Such a record gets code ", count(subject.disclosure.codes), ", which says just that about it."]
             ),
