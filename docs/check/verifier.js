@@ -929,10 +929,10 @@ const choralVerifier = (() => {
     statedAbove(stated, bits, `leakage of ${names.join("+")}`);
     const [above, below] = budget.most;
     if (budget.kind === "ratio") {
-      return `Given any code, no value of ${called} is more than ${decimal(above, below)} times as likely as without, nor less likely by more than that factor.`;
+      return `Given any code, no value of ${called} is more than ${atMost(above, below)} times as likely as without, nor less likely by more than that factor.`;
     }
-    need(bits.high * below <= above << PLACES, `leakage of ${names.join("+")}`, () => `more than ${decimal(above, below)} bits are told about ${called}`);
-    return `The code tells at most ${decimal(above, below)} bits about ${called}.`;
+    need(bits.high * below <= above << PLACES, `leakage of ${names.join("+")}`, () => `more is told about ${called} than its budget of ${atMost(above, below)} bits`);
+    return `The code tells at most ${atMost(above, below)} bits about ${called}.`;
   }
 
   function checkCondition({ hidden, known, limits }, law, codes, meter) {
@@ -1085,6 +1085,12 @@ const choralVerifier = (() => {
     const digits = String(scaled).padStart(places + 1, "0");
     const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, "");
     return scaled === 0n && above > 0n ? `less than 0.${"0".repeat(places - 1)}1` : text;
+  }
+
+  /* A fraction for people, rounded up in the fifteenth place. */
+  function atMost(above, below) {
+    const scale = 10n ** 15n;
+    return decimal((above * scale + below - 1n) / below, scale, 15);
   }
 
   /* How often the likeliest value is right, without the code and with it, in per cent. */

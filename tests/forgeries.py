@@ -1,0 +1,177 @@
+"""Small changes of honest files, each with the name of its file: what no verifier may accept, and what each must.
+
+One for every check that a verifier makes of a document; `tests/test_second_verifier.py` compares both verifiers on them.
+"""
+
+from __future__ import annotations
+
+
+def put(*path):
+    """A change: the last of the arguments is put at the place that the others name."""
+    *place, key, value = path
+
+    def change(document):
+        holder = document
+        for step in place:
+            holder = holder[step]
+        holder[key] = value
+
+    return change
+
+
+def drop(*path):
+    """A change: what is at this place is taken away."""
+    *place, key = path
+
+    def change(document):
+        holder = document
+        for step in place:
+            holder = holder[step]
+        del holder[key]
+
+    return change
+
+
+def given(**entry):
+    """A change: this alone is promised under a condition."""
+    return put("given", [entry])
+
+
+def budget(amount, stated="0.009999999862320"):
+    """A change: the first group has this budget, and this is told of it."""
+
+    def change(document):
+        document["budgets"] = [amount, None, None]
+        document["claims"]["leakage"] = [stated, None, None]
+
+    return change
+
+
+def both(*changes):
+    """Several changes at once."""
+
+    def change(document):
+        for one in changes:
+            one(document)
+
+    return change
+
+
+CELL, ROW, STATE = ("law", "cells", 0), ("channel", "rows", 0), ("channel", "states", 0)
+UNSEEN = both(lambda d: d["law"]["alphabets"][2].append(9), put("given", 0, "only", {"V": 9}))
+
+REFUSED = [
+    *(("joint", put("law", value)) for value in (None, [], {}, {"kind": "oracle"})),
+    *(("joint", put("law", "columns", value)) for value in (None, [], ["W", "X1", "X2", 3], ["W", "X1", "X2", "X2"])),
+    *(("joint", put("law", "alphabets", value)) for value in (None, [[0, 1]] * 3, [[0, 1], [0, 1], [0, 1], []])),
+    *(("joint", put("law", "cells", value)) for value in (None, [], {"a": 1}, [[0, 0, 0, "1"]], [5])),
+    *(("joint", put(*CELL, -1, value)) for value in ("0", "-1", "1F", "", "1\n", 5, None, "1_0", "0x1")),
+    *(("joint", put(*CELL, 0, value)) for value in (7, -1, True, 0.0, "0", None)),
+    ("joint", lambda d: d["law"]["cells"].append(d["law"]["cells"][0])),
+    *(("joint", put("channel", value)) for value in (None, [], {})),
+    *(("joint", put("channel", "codes", value)) for value in (0, -1, 4, 6, 10**30, 5.0, True, "5", None)),
+    *(("joint", put("channel", key, None)) for key in ("states", "rows")),
+    *(("joint", drop("channel", key, 0)) for key in ("states", "rows")),
+    ("joint", both(drop(*STATE), drop(*ROW))),
+    ("joint", lambda d: (d["channel"]["states"].append([0, 0, 0]), d["channel"]["rows"].append(["1", [0, "1"]]))),
+    *(("joint", put(*STATE, value)) for value in ([1, 1, 1], [0, 0], [0, 0, 7], ["0", 0, 0], [0.0, 0, 0], None)),
+    *(("joint", put(*ROW, value)) for value in (None, [], ["1"], [1, [0, "1"]], ["0", [0, "0"]])),
+    *(("joint", put(*ROW, ["2", *value])) for value in (
+        [[0, "1"]], [[0, "3"]], [[1, "1"], [0, "1"]], [[0, "1"], [0, "1"]], [[0, "1"], [9, "1"]], [[0, "2"], [1, "0"]],
+        [[True, "2"]], [[0, "1", "1"]], [5],
+    )),
+    *(("joint", put("reveal", value)) for value in (None, [], "W", ["W", "W"], ["Q"], [3])),
+    *(("joint", put("use", value)) for value in (None, [], "X1", ["X1", "X2", "X2"], ["X1", "X2"], ["X1", "X2", "Q"])),
+    *(("joint", put("protect", value)) for value in (
+        None, [], "X1", ["X1"], [[]], [["Q"]], [["X1", "X1"]], [["X1"], ["X1"]], [[3]], [["W"]], [["X1", "X2"]],
+    )),
+    ("also", put("protect", [["X1", "X2"], ["X2", "X1"]])),
+    *(("joint", put("claims", value)) for value in (None, [], {}, {"information": "0.012663224846813"})),
+    *(("joint", put("claims", "information", value)) for value in (None, 0.01, "1e-2", "-0.01", "", ".", "0.1.2")),
+    *(("joint", put("claims", "leakage", value)) for value in (None, 5, [None], ["0", None, None])),
+    *(("joint", put("notes", value)) for value in (None, [], "made by hand")),
+    *(("joint", budget({"leakage": value})) for value in ("0", "-1", "1/0", "1/2/3", "0.1", 1, None, "", "f" * 2001)),
+    *(("joint", budget({"ratio": value})) for value in ("1", "1/2", "-2", "0")),
+    *(("joint", budget(value)) for value in ({}, {"leakage": "1", "ratio": "2"}, {"bits": "1"}, "1", ["1"])),
+    *(("joint", put("budgets", value)) for value in ([], [None] * 2, 5, {})),
+    ("leakage", put("budgets", 0, {"leakage": "1/80"})),
+    ("leakage", put("budgets", 0, None)),
+    ("leakage", put("claims", "leakage", 0, "0.009999999862319")),
+    ("leakage", put("claims", "leakage", 0, "0.009999999862322")),
+    ("leakage", put("claims", "leakage", [None] * 3)),
+    ("ratio", put("budgets", 0, {"ratio": "101/100"})),
+    *(("also", put("also", value)) for value in (None, 5, [None], [{}], [[]])),
+    ("also", put("also", 0, "kind", "exchangeable")),
+    *(("also", put("also", 0, "columns", value)) for value in (None, ["X1", "X2", "Q"], ["X1", "X2", "X2"])),
+    *(("also", put("also", 0, "alphabets", 0, value)) for value in ([1, 0], [0, 1, 2], [0, 2])),
+    ("also", put("budgets", [None] * 3)),
+    ("also", both(lambda d: d["law"].update(cells=[c for c in d["law"]["cells"] if c[1:4] != [1, 1, 1]]),
+                  drop("channel", "states", -1), drop("channel", "rows", -1))),
+    *(("given", given(**entry)) for entry in (
+        {}, {"hidden": ["Z"]}, {"known": ["V"]}, {"hidden": [], "known": ["V"]}, {"hidden": ["Z"], "known": []},
+        {"hidden": ["Z"], "known": ["Z"]}, {"hidden": ["Z"], "known": ["V", "V"]}, {"hidden": ["Q"], "known": ["V"]},
+        {"hidden": ["W"], "known": ["V"]}, {"hidden": ["X"], "known": ["V"]}, {"hidden": ["Z"], "known": ["X"]},
+        {"hidden": ["Z"], "known": ["V"], "more": 1}, {"hidden": "Z", "known": "V"},
+    )),
+    *(("given", put("given", 0, "only", value)) for value in (None, [], {"V": 7}, {"X": 0}, {"V": [0]}, "V=0")),
+    *(("given", put("given", value)) for value in ([], "Z | V", ["Z | V"], {})),
+    ("given", UNSEEN),
+    ("given", put("version", 1)),
+    ("given", put("budgets", [None])),
+    ("given", lambda d: d.update(also=[d["law"]])),
+    ("given", put("protect", None)),
+    ("only", drop("given", 0, "only")),
+    ("only", put("given", 0, "only", {"W": 0})),
+    *(("exchangeable", put("law", "n", value)) for value in (None, "c", 1, 0, -12, 11, 13, 12.0, True)),
+    *(("exchangeable", put("law", "prior", value)) for value in (
+        None, [], ["2/3", "2/3"], ["4/3", "-1/3"], ["2/3", "1/3", "0"], [2, 1], ["2/0", "1/3"], ["2/3/1", "1/3"],
+        ["1/3", "2/3"],
+    )),
+    *(("exchangeable", put("law", "channel", value)) for value in (
+        None, [], [["9/a", "1/a"]], [["9/a", "1/a"], ["1"]], [["9/a", "2/a"], ["1/a", "9/a"]], [["1", "0"], ["1", "0"]],
+    )),
+    *(("exchangeable", put("law", "values", value)) for value in (None, [0], [0, 1, 2], [1, True])),
+    *(("exchangeable", put("law", "target values", value)) for value in (None, [0], [0, 1, 2], [1, True])),
+    ("exchangeable", put("law", "cells", [])),
+    *(("exchangeable", put("protect", [[name]])) for name in ("any 0", "any 01", "any 13", "any ", "any 1 ", "any 2")),
+    *(("exchangeable", put("protect", [value])) for value in (["X1"], ["type"], ["any 1", "any 2"])),
+    ("exchangeable", put("channel", "states", None)),
+    ("exchangeable", put("channel", "states", 0, [12, 0])),
+    ("exchangeable", lambda d: d.update(version=2, given=[{"hidden": ["any 1"], "known": ["type"]}])),
+    ("exchangeable", lambda d: d.update(also=[{"kind": "table"}])),
+    *(("sensors", put("law", key, value)) for key in ("channels", "values", "scores") for value in (None, [])),
+    *(("sensors", drop("law", key, 0)) for key in ("channels", "values", "scores")),
+    *(("sensors", put("law", "scores", 0, value)) for value in ([-7], [-7.0, 7.0], ["-7", "7"], [-8, 7], [-7, 2**62 + 1])),
+    *(("sensors", put("law", "values", 0, value)) for value in ([1], [1, 1])),
+    *(("sensors", put("protect", [value])) for value in (["X4"], ["X0"], ["X01"], ["X1", "X2"], ["score"])),
+    ("sensors", both(lambda d: d["law"].update({key: d["law"][key][:1] for key in ("channels", "values", "scores")}))),
+]  # fmt: skip
+
+TAKEN = [
+    ("joint", put("more", 1)),
+    ("joint", put("law", "more", 1)),
+    ("joint", put("version", 2)),
+    ("joint", put("budgets", None)),
+    ("joint", put("also", [])),
+    ("joint", lambda d: d["law"]["alphabets"][1].append(2)),
+    ("joint", lambda d: d["law"]["cells"].reverse()),
+    ("joint", lambda d: (d["channel"]["states"].reverse(), d["channel"]["rows"].reverse())),
+    ("joint", put(*CELL, -1, "01f8")),
+    ("joint", put("protect", [["X3"]])),
+    ("joint", budget({"leakage": "1/" + "f" * 10}, "0.000000000000000")),
+    ("joint", budget({"ratio": "1001/1000"}, "0.000000000000000")),
+    ("leakage", put("claims", "leakage", 0, "0.009999999862321")),
+    ("ratio", put("budgets", 0, {"ratio": "2"})),
+    ("also", lambda d: d["also"].append(d["also"][0])),
+    ("also", put("also", 0, "alphabets", 0, [False, 1.0])),
+    ("given", lambda d: d["given"].append(d["given"][0])),
+    ("given", put("given", 0, "only", {})),
+    ("given", put("given", 0, "only", {"V": True})),
+    ("exchangeable", put("law", "prior", ["4/6", "02/6"])),
+    ("exchangeable", both(
+        put("law", "prior", ["2/3", "1/3", "0"]), put("law", "target values", [0, 1, 2]),
+        lambda d: d["law"]["channel"].append(["1", "0"]),
+    )),
+    ("exchangeable_2", put("protect", [["any 1"], ["any 2"]])),
+    ("sensors", put("protect", [["X2"]])),
+]  # fmt: skip
