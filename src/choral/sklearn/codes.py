@@ -41,6 +41,8 @@ except ImportError as error:
 
 Place: TypeAlias = "str | int"
 """A column, by name or by position."""
+TARGET = "W"
+"""What y is called in promises such as "sex | W"."""
 
 
 class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -59,6 +61,8 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         the bin, not the exact value; values inside a bin may be told through other columns.
     min_count : combinations of used values that occur less often are merged with the most alike
     codes : at most this many codes
+    utility : what the code shall be good for: "bits", "accuracy", a loss {(action, class): number}, or "squares", for which y
+        has measurements
     law : what the guarantee is about: "frequencies" of the records seen in `fit`; for records to come "dirichlet",
         "network" or a file (`choral.laws.choice`)
     unseen : what a record without a state gets in `transform`: "rare", the state for what is left of its protected values (an
@@ -96,6 +100,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         bins: int | str | Mapping[Place, Any] | None = 2,
         min_count: int = MIN_COUNT,
         codes: int | None = None,
+        utility: Any = "bits",
         law: str = "frequencies",
         unseen: str = "rare",
         id: Place | None = None,
@@ -110,6 +115,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.bins = bins
         self.min_count = min_count
         self.codes = codes
+        self.utility = utility
         self.law = law
         self.unseen = unseen
         self.id = id
@@ -119,17 +125,18 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> PrivateCodes:
-        """Find the channel that tells most about y, and prove it private. y has classes, not measurements."""
+        """Find the channel that tells most about y, and prove it private. y has classes; measurements for squares alone."""
         columns = self._columns(X, reset=True)
         if y is None:
             raise ProblemError("This estimator requires y to be passed, but the target y is None.", "Give the classes.")
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
-        check_classification_targets(labels)
+        if self.utility != "squares":
+            check_classification_targets(labels)
         classes = np.unique(labels)
         if len(classes) < 2:
             raise ProblemError(f"y has one class, {classes[0]!r}: there is nothing to tell.", "Give at least two.")
-        target = "W"
+        target = TARGET
         while target.casefold() in map(str.casefold, columns):
             target += "_"
         id = None if self.id is None else self._name(self.id)
@@ -140,7 +147,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with closing(source.connection):
             protect = None if self.protect is None else [self._group(group) for group in self.protect]
             use = None if self.use is None else [self._name(place) for place in self.use]
-            question = Question(target, protect, use, self.order)
+            question = Question(target, protect, use, self.order, utility=self.utility)
             rules = TableRules(min_count=self.min_count, law=self.law, unseen=self.unseen)
             roles = rules.roles(source, question)
             scored = use is None and protect is not None  # then only what is protected is in the state as it stands
