@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 
 import pytest
+import typer
 from in_process import choral
+
+from choral.show.cli import app
 
 
 @pytest.fixture
@@ -99,3 +103,13 @@ def test_errors_are_two_lines_without_a_traceback(table, arguments, words):
         assert word in done.stderr
     as_json = choral(*(names.get(a, a) for a in arguments), "--json")
     assert json.loads(as_json.stdout)["remedy"]
+
+
+def test_every_command_stands_in_a_section_of_the_help_on_a_line_of_its_own():
+    shown = choral("--help", columns=80).stdout
+    sections = re.split(r"^(Start|Make|Check|Study):$", shown, flags=re.MULTILINE)[2::2]
+    assert len(sections) == 4
+    listed = re.findall(r"^  (\w+) +\S", "".join(sections), flags=re.MULTILINE)
+    listed.remove("Start")  # the line below them all
+    assert sorted(listed) == sorted(typer.main.get_command(app).commands)
+    assert max(map(len, shown.splitlines())) <= 80

@@ -21,12 +21,14 @@ from choral.show.commands import reproduce as reproduce_command
 from choral.show.commands import selftest as selftest_command
 from choral.show.commands import studio as studio_command
 from choral.show.options import AsJson, examples, print_json
+from choral.show.overview import Overview
 from choral.version import __version__
 
 app = typer.Typer(
     name="choral",
+    cls=Overview,
     help="Publish what the whole says, and exactly nothing about any part.",
-    epilog="Start with:  choral demo",
+    epilog="Start with:  choral demo     Help on one command:  choral fit --help",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
