@@ -20,6 +20,7 @@ from choral.show.commands import report as report_command
 from choral.show.commands import reproduce as reproduce_command
 from choral.show.commands import selftest as selftest_command
 from choral.show.commands import studio as studio_command
+from choral.show.commands import suggest as suggest_command
 from choral.show.options import AsJson, examples, print_json
 from choral.show.overview import Overview
 from choral.version import __version__
@@ -96,6 +97,7 @@ def verify(
     raise typer.Exit(verified(release, as_json, privacy, budget))
 
 
+app.command(epilog=suggest_command.EXAMPLES)(suggest_command.suggest)
 app.command(epilog=outlook_commands.BOUNDS)(outlook_commands.bounds)
 app.command(epilog=outlook_commands.PLAN)(outlook_commands.plan)
 app.command(epilog=fit_command.EXAMPLES)(fit_command.fit)
