@@ -565,3 +565,75 @@ def digest(document):
         return sealed(document)["digest"]
     except UnicodeEncodeError:
         return ""
+
+
+# ---- utilities and conditions -----------------------------------------------------------------------------------
+
+
+def worth(size):
+    """A release whose code is its only used column, of so many values, and which is good for one decision, at no loss."""
+    information = f"{size.bit_length() - 1}.000000000000000"
+    return {
+        "format": "choral release",
+        "version": 2,
+        "law": {
+            "kind": "table",
+            "columns": ["X", "Z", "V"],
+            "alphabets": [list(range(size)), [0], [0]],
+            "cells": [[i, 0, 0, "1"] for i in range(size)],
+        },
+        "reveal": ["X"],
+        "use": ["X"],
+        "protect": [["Z"]],
+        "channel": {
+            "codes": size,
+            "states": [[i] for i in range(size)],
+            "rows": [["1", [i, "1"]] for i in range(size)],
+        },
+        "claims": {"information": information, "upper_bound": information, "value": "0", "value_bound": "0"},
+        "utility": {"kind": "loss", "actions": ["go"], "loss": [["0"] * size]},
+        "best": {"kind": "decision", "rows": [], "multipliers": [[]]},
+        "bound": {"kind": "group", "group": None},
+        "notes": {},
+    }
+
+
+@pytest.mark.parametrize("row", [["given", [], 0], ["given", {}, 0], ["given", 0, 0, []], ["also", [], 0], ["sum", []]])
+@pytest.mark.parametrize("place", ["best", "bound"])
+def test_a_row_of_a_proof_that_is_none_is_named(row, place):
+    document = worth(2)
+    document["best"] |= {"rows": [row], "multipliers": [["0"]]}
+    if place == "bound":
+        document["bound"] = {
+            "kind": "lines", "denominator": "1", "points": [["1", "0"], ["0", "1"]], "cells": [[0, 1]],
+            "rows": [row], "multipliers": [["0"]],
+        }  # fmt: skip
+    assert claim_of(document) in ("upper bound", "value bound")
+
+
+@pytest.mark.parametrize("loss", ["1" + "0" * 5000, "-1" + "0" * 5000, "1/1" + "0" * 5000])
+def test_a_value_of_thousands_of_digits_is_verified_and_printed(loss, tmp_path):
+    """A loss that every decision has: minus it is the value, and the most there is."""
+    document = worth(2)
+    document["utility"]["loss"] = [[loss, loss]]
+    value = loss.removeprefix("-") if loss.startswith("-") else f"-{loss}"
+    document["claims"] |= {"value": value, "value_bound": value}
+    path = tmp_path / "r.choral"
+    path.write_text(document_to_text(sealed(document)), encoding="utf-8")
+    result = CliRunner().invoke(app, ["verify", str(path), "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["verified"]
+
+
+def test_what_codes_are_worth_takes_as_long_as_what_they_occur_with():
+    """Not as long as all pairs of codes and values, a million here, which a file need not list."""
+    text = document_to_text(sealed(worth(1024)))
+    assert command.verify(text, budget=8_000_000)["verified"]
+
+
+def test_promises_limited_to_a_value_of_a_long_alphabet_are_paid_for():
+    document = worth(2)
+    document["law"]["alphabets"][1] = list(range(1000))
+    document |= {"protect": [], "given": [{"hidden": ["V"], "known": ["Z"], "only": {"Z": 0}}] * 100}
+    assert claim_of(document) == ""
+    assert claim_of(document, budget=500_000) == "budget"

@@ -49,7 +49,7 @@ from choral.verifier.proof_lines import bound_from_lines
 from choral.verifier.proof_rank import bound_from_rank
 from choral.verifier.reading import read
 from choral.verifier.steps import METER, Meter, default_budget
-from choral.verifier.utility import check_value, stated_values, utility_of, words_of
+from choral.verifier.utility import check_value, stated_values, utility_of, words_of, written
 
 MOST_BUDGET_DIGITS = 30  # of a budget that is given on the command line
 
@@ -151,8 +151,8 @@ def verified(document, say, until):
         "information": f"{stated_information:f}",
         "upper_bound": f"{stated_bound:f}",
         "utility": utility.kind if utility else "bits",
-        "value": str(value) if utility else f"{stated_information:f}",
-        "value_bound": str(value_bound) if utility else f"{stated_bound:f}",
+        "value": written(value) if utility else f"{stated_information:f}",
+        "value_bound": written(value_bound) if utility else f"{stated_bound:f}",
         "codes": channel.codes,
         "states": len(prior),
         "digest": document["digest"],

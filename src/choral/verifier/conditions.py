@@ -8,6 +8,8 @@ from choral.verifier.names import shown_name
 from choral.verifier.steps import hold, product, spend
 from choral.verifier.values import symbol
 
+SYMBOL = 10  # steps to read a value of an alphabet
+
 
 class Condition:
     """A promise about the columns `hidden` to whoever knows the columns `known`; `only` fixes some of these to one value."""
@@ -63,6 +65,7 @@ def conditions_of(document, law, target):
             "it is limited to values of other columns",
         )
         for name, value in listed_only.items():
+            spend(SYMBOL * len(law.alphabets[law.columns.index(name)]), "the values that promises are limited to")
             alphabet = [symbol(x) for x in law.alphabets[law.columns.index(name)]]
             need(symbol(value) in alphabet, claim, f"{name} never has the value {brief(value)}")
             only[name] = alphabet.index(symbol(value))
@@ -104,7 +107,8 @@ class ConditionRow:
     """
 
     def __init__(self, condition, value, used, prior):
-        spend(len(prior) * (20 + product(condition.law.total.bit_length(), 64)), "the equations of a condition")
+        wide = condition.law.total.bit_length()
+        spend(len(prior) * (20 + 2 * product(wide, wide)), "the equations of a condition")
         hold(len(prior), "the equations of a condition")
         seen, alone = (
             condition.law.seen_from(used, columns, prior) for columns in (condition.columns, condition.known)

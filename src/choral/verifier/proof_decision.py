@@ -134,9 +134,10 @@ def equations_of(proof, law, groups, conditions, used, prior):
     known, found, seen = iter(places_of(proof, kinds)), [], set()
     for row in proof["rows"]:
         if is_beside(row):
-            need(row[0] == "given" and tuple(row) not in seen, CLAIM, f"bad row {brief(row)}")
-            seen.add(tuple(row))
+            need(row[0] == "given", CLAIM, f"bad row {brief(row)}")
             equation = condition_row(row, conditions, used, prior)
+            need(tuple(row) not in seen, CLAIM, f"bad row {brief(row)}")
+            seen.add(tuple(row))
             found.append((equation.numerators, equation.divisor))
             continue
         g, z = next(known)

@@ -178,9 +178,9 @@ def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
             places.append((i, next(known)))
             continue
         if row[0] == "given":
+            beyond.append((i, condition_row(row, conditions, used, prior)))
             need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
             seen.add(tuple(row))
-            beyond.append((i, condition_row(row, conditions, used, prior)))
             continue
         need(row[0] == "also", "upper bound", f"bad row {brief(row)}")
         good = len(row) in (2, 4) and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(further)

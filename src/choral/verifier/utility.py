@@ -16,6 +16,7 @@ FIXED = 256  # bits after the point of sums that are rounded down
 SHARE_STATED = Fraction(1, 2**50)  # squares are stated to within this share of the variance, rounded towards caution
 SHARE_CERTAIN = Fraction(1, 2**90)  # … of the variance: what rounding may hide
 MOST_ACTIONS = 10_000
+MOST_BITS_WRITTEN = 10_000  # bits of a fraction that is written out in decimal, which takes the square of its length
 
 
 class Loss:
@@ -114,6 +115,11 @@ def near(number):
         return f"about 2^{number.numerator.bit_length() - number.denominator.bit_length()}"
 
 
+def written(number):
+    """A fraction for programs: in full, or to twelve digits where it is very long."""
+    return str(number) if size_of(number) <= MOST_BITS_WRITTEN else near(number)
+
+
 def check_value(law, used, target, utility, channel, prior, stated):
     """The stated value of the channel must be the true one: exactly, or for squares rounded down by very little."""
     if isinstance(utility, Loss):
@@ -131,17 +137,21 @@ def value_of_decisions(law, used, target, utility, channel, prior):
     """Σ_y min_a Σ_w ℓ(a, w) p(w, y), taken from 1 for accuracy and from 0 for a loss."""
     values = sorted(law.weights(target))
     [found] = channel.sums([Shares(law, used, target, prior)])
-    masses = [[found[w].get(y, Fraction(0)) for w in values] for y in range(channel.codes)]
-    longest = max(size_of(x) for row in masses for x in row) + max(x.bit_length() for row in utility.table for x in row)
+    masses = [[] for _ in range(channel.codes)]
+    for k, w in enumerate(values):
+        for y, mass in found[w].items():
+            masses[y].append((k, mass))
+    longest = max(size_of(x) for row in masses for _, x in row)
+    longest += max(x.bit_length() for row in utility.table for x in row)
     spend(
-        channel.codes * len(utility.table) * len(values) * (10 + 4 * product(longest, longest)),
+        sum(map(len, masses)) * len(utility.table) * (10 + 4 * product(longest, longest)),
         "the loss of every code",
     )
     least = []
     for row in masses:
-        bottom = lcm(*(x.denominator for x in row))
-        whole = [int(x * bottom) for x in row]
-        lowest = min(sum(c * x for c, x in zip(line, whole)) for line in utility.table)
+        bottom = lcm(*(x.denominator for _, x in row))
+        whole = [(k, int(x * bottom)) for k, x in row]
+        lowest = min(sum(line[k] * x for k, x in whole) for line in utility.table)
         least.append(Fraction(lowest, bottom * law.total * utility.scale))
     return utility.offset - added_up(least, "the loss of all codes")
 

@@ -912,6 +912,9 @@ def shown(number):
 # Promises to whoever knows other columns: p(z, v, y) · p(v) = p(z, v) · p(v, y) for every z, v and code y, in integers.
 
 
+SYMBOL = 10  # steps to read a value of an alphabet
+
+
 class Condition:
     """A promise about the columns `hidden` to whoever knows the columns `known`; `only` fixes some of these to one value."""
 
@@ -966,6 +969,7 @@ def conditions_of(document, law, target):
             "it is limited to values of other columns",
         )
         for name, value in listed_only.items():
+            spend(SYMBOL * len(law.alphabets[law.columns.index(name)]), "the values that promises are limited to")
             alphabet = [symbol(x) for x in law.alphabets[law.columns.index(name)]]
             need(symbol(value) in alphabet, claim, f"{name} never has the value {brief(value)}")
             only[name] = alphabet.index(symbol(value))
@@ -1007,7 +1011,8 @@ class ConditionRow:
     """
 
     def __init__(self, condition, value, used, prior):
-        spend(len(prior) * (20 + product(condition.law.total.bit_length(), 64)), "the equations of a condition")
+        wide = condition.law.total.bit_length()
+        spend(len(prior) * (20 + 2 * product(wide, wide)), "the equations of a condition")
         hold(len(prior), "the equations of a condition")
         seen, alone = (
             condition.law.seen_from(used, columns, prior) for columns in (condition.columns, condition.known)
@@ -1870,9 +1875,9 @@ def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
             places.append((i, next(known)))
             continue
         if row[0] == "given":
+            beyond.append((i, condition_row(row, conditions, used, prior)))
             need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
             seen.add(tuple(row))
-            beyond.append((i, condition_row(row, conditions, used, prior)))
             continue
         need(row[0] == "also", "upper bound", f"bad row {brief(row)}")
         good = len(row) in (2, 4) and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(further)
@@ -2124,6 +2129,7 @@ FIXED = 256  # bits after the point of sums that are rounded down
 SHARE_STATED = Fraction(1, 2**50)  # squares are stated to within this share of the variance, rounded towards caution
 SHARE_CERTAIN = Fraction(1, 2**90)  # … of the variance: what rounding may hide
 MOST_ACTIONS = 10_000
+MOST_BITS_WRITTEN = 10_000  # bits of a fraction that is written out in decimal, which takes the square of its length
 
 
 class Loss:
@@ -2222,6 +2228,11 @@ def near(number):
         return f"about 2^{number.numerator.bit_length() - number.denominator.bit_length()}"
 
 
+def written(number):
+    """A fraction for programs: in full, or to twelve digits where it is very long."""
+    return str(number) if size_of(number) <= MOST_BITS_WRITTEN else near(number)
+
+
 def check_value(law, used, target, utility, channel, prior, stated):
     """The stated value of the channel must be the true one: exactly, or for squares rounded down by very little."""
     if isinstance(utility, Loss):
@@ -2239,17 +2250,21 @@ def value_of_decisions(law, used, target, utility, channel, prior):
     """Σ_y min_a Σ_w ℓ(a, w) p(w, y), taken from 1 for accuracy and from 0 for a loss."""
     values = sorted(law.weights(target))
     [found] = channel.sums([Shares(law, used, target, prior)])
-    masses = [[found[w].get(y, Fraction(0)) for w in values] for y in range(channel.codes)]
-    longest = max(size_of(x) for row in masses for x in row) + max(x.bit_length() for row in utility.table for x in row)
+    masses = [[] for _ in range(channel.codes)]
+    for k, w in enumerate(values):
+        for y, mass in found[w].items():
+            masses[y].append((k, mass))
+    longest = max(size_of(x) for row in masses for _, x in row)
+    longest += max(x.bit_length() for row in utility.table for x in row)
     spend(
-        channel.codes * len(utility.table) * len(values) * (10 + 4 * product(longest, longest)),
+        sum(map(len, masses)) * len(utility.table) * (10 + 4 * product(longest, longest)),
         "the loss of every code",
     )
     least = []
     for row in masses:
-        bottom = lcm(*(x.denominator for x in row))
-        whole = [int(x * bottom) for x in row]
-        lowest = min(sum(c * x for c, x in zip(line, whole)) for line in utility.table)
+        bottom = lcm(*(x.denominator for _, x in row))
+        whole = [(k, int(x * bottom)) for k, x in row]
+        lowest = min(sum(line[k] * x for k, x in whole) for line in utility.table)
         least.append(Fraction(lowest, bottom * law.total * utility.scale))
     return utility.offset - added_up(least, "the loss of all codes")
 
@@ -2411,9 +2426,10 @@ def equations_of(proof, law, groups, conditions, used, prior):
     known, found, seen = iter(places_of(proof, kinds)), [], set()
     for row in proof["rows"]:
         if is_beside(row):
-            need(row[0] == "given" and tuple(row) not in seen, CLAIM, f"bad row {brief(row)}")
-            seen.add(tuple(row))
+            need(row[0] == "given", CLAIM, f"bad row {brief(row)}")
             equation = condition_row(row, conditions, used, prior)
+            need(tuple(row) not in seen, CLAIM, f"bad row {brief(row)}")
+            seen.add(tuple(row))
             found.append((equation.numerators, equation.divisor))
             continue
         g, z = next(known)
@@ -2990,8 +3006,8 @@ def verified(document, say, until):
         "information": f"{stated_information:f}",
         "upper_bound": f"{stated_bound:f}",
         "utility": utility.kind if utility else "bits",
-        "value": str(value) if utility else f"{stated_information:f}",
-        "value_bound": str(value_bound) if utility else f"{stated_bound:f}",
+        "value": written(value) if utility else f"{stated_information:f}",
+        "value_bound": written(value_bound) if utility else f"{stated_bound:f}",
         "codes": channel.codes,
         "states": len(prior),
         "digest": document["digest"],
