@@ -167,7 +167,7 @@ def _numbered(column: Any, binned: bool) -> Codes:
     if binned:
         numbers = np.array([np.nan if value is None else float(value) for value in column.to_pylist()])
         there = numbers[np.isfinite(numbers)]
-        edges = np.unique(np.quantile(there, np.arange(1, BINS) / BINS)) if len(there) else []
+        edges = np.unique(np.quantile(there, np.arange(1, BINS) / BINS)) if len(there) else there
         return np.where(np.isnan(numbers), BINS, np.searchsorted(edges, numbers, side="right")).astype(np.int64)
     place: dict[Any, int] = {}
     return np.array([place.setdefault(value, len(place)) for value in column.to_pylist()], dtype=np.int64)
