@@ -169,7 +169,10 @@ def test_a_fit_whose_records_are_mostly_merged_says_so(folder):
         seen = [(row["sex"], row["age"]) for row in csv.DictReader(file)]
     rare = sum(seen.count(pair) < 3 for pair in seen)
     assert 2 * rare > len(seen)
-    assert f"remark       {100 * rare / len(seen):.0f} % of records have combinations that are merged as rare" in shown
+    assert (
+        f"remark       {rare / len(seen):.0%} of the records have combinations of values that are merged as rare"
+        in shown
+    )
     assert "that the used columns tell (rare combinations merged) and" in shown
     few = fitted(folder).output
     assert "merged as rare" not in few

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.test_ordinary_tables import run, write
 
@@ -30,7 +30,7 @@ def test_backing_off_merges_within_parts_and_leaves_no_state_rare_that_need_not_
     try:
         found = back_off(counts, least, [0], [1, 2], rule)
     except ProblemError:
-        return
+        assume(False)
     states = [[cell] for cell in found.kept] + found.merged
     assert sorted(cell for state in states for cell in state) == sorted(counts)
     parts = Counter()
