@@ -60,7 +60,7 @@ def both(*changes):
 CELL, ROW, STATE = ("law", "cells", 0), ("channel", "rows", 0), ("channel", "states", 0)
 UNSEEN = both(lambda d: d["law"]["alphabets"][2].append(9), put("given", 0, "only", {"V": 9}))
 
-REFUSED = [
+LAWS = [
     *(("joint", put("law", value)) for value in (None, [], {}, {"kind": "oracle"})),
     *(("joint", put("law", "columns", value)) for value in (None, [], ["W", "X1", "X2", 3], ["W", "X1", "X2", "X2"])),
     *(("joint", put("law", "alphabets", value)) for value in (None, [[0, 1]] * 3, [[0, 1], [0, 1], [0, 1], []])),
@@ -68,6 +68,26 @@ REFUSED = [
     *(("joint", put(*CELL, -1, value)) for value in ("0", "-1", "1F", "", "1\n", 5, None, "1_0", "0x1")),
     *(("joint", put(*CELL, 0, value)) for value in (7, -1, True, 0.0, "0", None)),
     ("joint", lambda d: d["law"]["cells"].append(d["law"]["cells"][0])),
+    *(("exchangeable", put("law", "n", value)) for value in (None, "c", 1, 0, -12, 11, 13, 12.0, True)),
+    *(("exchangeable", put("law", "prior", value)) for value in (
+        None, [], ["2/3", "2/3"], ["4/3", "-1/3"], ["2/3", "1/3", "0"], [2, 1], ["2/0", "1/3"], ["2/3/1", "1/3"],
+    )),
+    *(("exchangeable", put("law", "channel", value)) for value in (
+        None, [], [["9/a", "1/a"]], [["9/a", "1/a"], ["1"]], [["9/a", "2/a"], ["1/a", "9/a"]], [["1", "0"], ["1", "0"]],
+    )),
+    *(("exchangeable", put("law", "values", value)) for value in (None, [0], [0, 1, 2], [1, True])),
+    *(("exchangeable", put("law", "target values", value)) for value in (None, [0], [0, 1, 2], [1, True])),
+    ("exchangeable", put("law", "cells", [])),
+    *(("sensors", put("law", key, value)) for key in ("channels", "values", "scores") for value in (None, [])),
+    *(("sensors", drop("law", key, 0)) for key in ("channels", "values", "scores")),
+    *(("sensors", put("law", "scores", 0, value)) for value in ([-7], [-7.0, 7.0], ["-7", "7"], [-8, 7], [-7, 2**62 + 1])),
+    *(("sensors", put("law", "values", 0, value)) for value in ([1], [1, 1])),
+    ("sensors", both(lambda d: d["law"].update({key: d["law"][key][:1] for key in ("channels", "values", "scores")}))),
+]  # fmt: skip
+"""What is no law, whatever the channel does."""
+
+REFUSED = [
+    *LAWS,
     *(("joint", put("channel", value)) for value in (None, [], {})),
     *(("joint", put("channel", "codes", value)) for value in (0, -1, 4, 6, 10**30, 5.0, True, "5", None)),
     *(("joint", put("channel", key, None)) for key in ("states", "rows")),
@@ -122,29 +142,14 @@ REFUSED = [
     ("given", put("protect", None)),
     ("only", drop("given", 0, "only")),
     ("only", put("given", 0, "only", {"W": 0})),
-    *(("exchangeable", put("law", "n", value)) for value in (None, "c", 1, 0, -12, 11, 13, 12.0, True)),
-    *(("exchangeable", put("law", "prior", value)) for value in (
-        None, [], ["2/3", "2/3"], ["4/3", "-1/3"], ["2/3", "1/3", "0"], [2, 1], ["2/0", "1/3"], ["2/3/1", "1/3"],
-        ["1/3", "2/3"],
-    )),
-    *(("exchangeable", put("law", "channel", value)) for value in (
-        None, [], [["9/a", "1/a"]], [["9/a", "1/a"], ["1"]], [["9/a", "2/a"], ["1/a", "9/a"]], [["1", "0"], ["1", "0"]],
-    )),
-    *(("exchangeable", put("law", "values", value)) for value in (None, [0], [0, 1, 2], [1, True])),
-    *(("exchangeable", put("law", "target values", value)) for value in (None, [0], [0, 1, 2], [1, True])),
-    ("exchangeable", put("law", "cells", [])),
     *(("exchangeable", put("protect", [[name]])) for name in ("any 0", "any 01", "any 13", "any ", "any 1 ", "any 2")),
     *(("exchangeable", put("protect", [value])) for value in (["X1"], ["type"], ["any 1", "any 2"])),
     ("exchangeable", put("channel", "states", None)),
     ("exchangeable", put("channel", "states", 0, [12, 0])),
     ("exchangeable", lambda d: d.update(version=2, given=[{"hidden": ["any 1"], "known": ["type"]}])),
     ("exchangeable", lambda d: d.update(also=[{"kind": "table"}])),
-    *(("sensors", put("law", key, value)) for key in ("channels", "values", "scores") for value in (None, [])),
-    *(("sensors", drop("law", key, 0)) for key in ("channels", "values", "scores")),
-    *(("sensors", put("law", "scores", 0, value)) for value in ([-7], [-7.0, 7.0], ["-7", "7"], [-8, 7], [-7, 2**62 + 1])),
-    *(("sensors", put("law", "values", 0, value)) for value in ([1], [1, 1])),
     *(("sensors", put("protect", [value])) for value in (["X4"], ["X0"], ["X01"], ["X1", "X2"], ["score"])),
-    ("sensors", both(lambda d: d["law"].update({key: d["law"][key][:1] for key in ("channels", "values", "scores")}))),
+    ("exchangeable", put("law", "prior", ["1/3", "2/3"])),
 ]  # fmt: skip
 
 TAKEN = [
