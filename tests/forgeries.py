@@ -86,8 +86,40 @@ LAWS = [
 ]  # fmt: skip
 """What is no law, whatever the channel does."""
 
+
+def of_one_column(shares, also=(), **members):
+    """Protects Z, a tenth of which is 0, and looks at it alone: code 0 has these shares of its two values, as fractions."""
+
+    def change(document):
+        cells = [[0, 0, "1"], [1, 0, "9"]]
+        law = {"kind": "table", "columns": ["Z", "A"], "alphabets": [[0, 1], ["x"]], "cells": cells}
+        rows = [[f"{b:x}", [0, f"{a:x}"], [1, f"{b - a:x}"]] for a, b in shares]
+        document.clear()
+        document |= {"format": "choral release", "version": 1, "law": law, "reveal": ["A"], "use": ["Z"], "notes": {}}
+        document |= {"channel": {"codes": 2, "states": [[0], [1]], "rows": rows}, **members}
+        document |= {"also": [{**law, "cells": other} for other in also]} if also else {}
+        document |= {"claims": dict.fromkeys(("information", "upper_bound"), "0.000000000000000")} | members
+
+    return change
+
+
+def ratio(above, stated):
+    """A budget of a factor for Z, with what is told of it."""
+    claims = {"information": "0.000000000000000", "upper_bound": "0.000000000000000", "leakage": [stated]}
+    return {"protect": [["Z"]], "budgets": [{"ratio": above}], "claims": claims}
+
+
+UP, DOWN = [(1, 5), (4, 45)], [(1, 20), (19, 180)]
+"""With code 0 the rare value of Z is twice as likely, or half as likely; nothing else changes by more than an eighth."""
+
 REFUSED = [
     *LAWS,
+    ("joint", of_one_column(UP, **ratio("3/2", "0.007327641190667"))),
+    ("joint", of_one_column(DOWN, **ratio("3/2", "0.002629311840386"))),
+    ("joint", of_one_column([(1, 2), (1, 3)], protect=[["A"]], also=[[[0, 0, "1"], [1, 0, "8"]]])),
+    ("joint", put("format", "choral file")),
+    ("also", lambda d: (d["also"][0]["columns"].append("Q"), d["also"][0]["alphabets"].append([0]),
+                        [cell.insert(3, 0) for cell in d["also"][0]["cells"]])),
     *(("joint", put("channel", value)) for value in (None, [], {})),
     *(("joint", put("channel", "codes", value)) for value in (0, -1, 4, 6, 10**30, 5.0, True, "5", None)),
     *(("joint", put("channel", key, None)) for key in ("states", "rows")),
@@ -153,6 +185,9 @@ REFUSED = [
 ]  # fmt: skip
 
 TAKEN = [
+    ("joint", of_one_column(UP, **ratio("2", "0.007327641190667"))),
+    ("joint", of_one_column(DOWN, **ratio("2", "0.002629311840386"))),
+    ("joint", of_one_column([(1, 2), (1, 3)], protect=[["A"]], also=[[[0, 0, "2"], [1, 0, "12"]]])),
     ("joint", put("more", 1)),
     ("joint", put("law", "more", 1)),
     ("joint", put("version", 2)),
