@@ -131,3 +131,24 @@ def test_a_second_release_is_for_bits():
     first = ch.fit(ROWS, "pays", ["sex"], use=["sex", "job"])
     with pytest.raises(ProblemError, match="second release"):
         fitted_after(first, ROWS, Question("owes", ["sex"], ["sex", "job"], utility="squares"), TableRules(), Limits())
+
+
+@pytest.mark.parametrize(
+    ("target", "utility", "words"),
+    [
+        ("pays", "accuracy", "is decided right"),
+        ("pays", LOSS, "cost"),
+        ("owes", "squares", "of its variance is explained"),
+    ],
+)
+def test_audit_and_report_say_it_in_the_unit_of_the_utility(tmp_path, target, utility, words):
+    """How much better than without the code; and the release that is saved comes back with the same worth."""
+    release = ch.fit(ROWS, target, ["sex"], use=["sex", "job"], utility=utility)
+    assert any(words in note for note in release.audit(seed=1).notes)
+    release.report(tmp_path / "report.html")
+    assert words in (tmp_path / "report.html").read_text()
+    release.save(tmp_path / "r.choral")
+    again = ch.load(tmp_path / "r.choral")
+    assert again.disclosure.claims == release.disclosure.claims
+    assert again.disclosure.actions == release.disclosure.actions
+    assert "of at most" in repr(again.disclosure)

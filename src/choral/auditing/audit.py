@@ -29,7 +29,7 @@ from choral.errors import ProblemError
 from choral.problem.solution import floats_of
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published, known_part, with_unseen
-from choral.release.meaning import Meaning
+from choral.release.meaning import Meaning, in_its_unit
 from choral.tables.binned import binned_and_protected, bins_of
 from choral.tables.recipe import Recipe
 
@@ -102,8 +102,13 @@ def audit(
         None if records is None else (own, records),
         bounds,
         None,
-        (),
+        _worth(release),
     )
+
+
+def _worth(disclosure: Disclosure) -> list[str]:
+    """How much better than without the code, in the unit of its utility, if that is not bits."""
+    return [] if disclosure.problem.utility is None else [f"In its own law {in_its_unit(disclosure)}."]
 
 
 def _audit_release(
@@ -123,7 +128,7 @@ def _audit_release(
     fitted = recipe.law.get("kind") == "frequencies"
     laws: list[tuple[str, int | None, Published]] = [("its own law", recipe.table_rows if fitted else None, own)]
     laws += _declared(disclosure)
-    notes: list[str] = []
+    notes = _worth(disclosure)
     view, seen = "its own law", own
     composed = (own, recipe.table_rows) if fitted else None
     absence: Published | None = None

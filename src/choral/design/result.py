@@ -297,9 +297,15 @@ class Disclosure:
         more = ", …" if len(self.problem.groups) > 6 else ""
         return (
             f"Disclosure({self.problem.target.name}: "
-            f"{self.information:.9f} of at most {self.upper_bound:.9f} bits{self.as_claimed}, "
+            f"{self._worth}{self.information:.9f} of at most {self.upper_bound:.9f} bits{self.as_claimed}, "
             f"{self.codes} code{'s' if self.codes != 1 else ''}; private: {private}{more})"
         )
+
+    @property
+    def _worth(self) -> str:
+        if self.problem.utility is None:
+            return ""
+        return f"{self.problem.utility.name} {self.value:.9g} of at most {self.value_bound:.9g}{self.as_claimed}; "
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.table().html() if self.codes <= 40 else ''}"

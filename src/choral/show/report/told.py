@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from choral.describe.display import Cell, Listing, Shown
+from choral.design.result import Disclosure
+from choral.release.meaning import in_its_unit
 from choral.show.plots.channel import leading
 from choral.show.plots.posteriors import others, value_names
 from choral.show.report.markup import Html, bits, count, element, fold, listing, paragraph, share
@@ -30,11 +32,26 @@ def how_much(subject: Subject, ladder: Html, posteriors: Html) -> Html:
             bits(found.upper_bound),
             ".",
         ),
+        *_purpose(found),
         ladder,
         posteriors,
         fold(f"What each code says about {subject.target}", listing(_codes(subject))),
         id="told",
     )
+
+
+def _purpose(found: Disclosure) -> list[Html]:
+    """What the code is made for, if that is not bits: how much better than without it, and how good a code can be."""
+    if found.problem.utility is None:
+        return []
+    sentence = in_its_unit(found)
+    best = f"It is worth {found.value:.9g} in this unit, and it is proved that no private code is worth more than"
+    advice = (
+        ""
+        if found.actions is None
+        else f" Its codes advise, in order: {', '.join(map(str, found.actions[:MOST_CODES]))}."
+    )
+    return [paragraph(f"The code is made for a purpose: {sentence}. {best} {found.value_bound:.9g}.{advice}")]
 
 
 def _codes(subject: Subject) -> Listing:
