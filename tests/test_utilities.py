@@ -165,7 +165,7 @@ def explained(d):
     return sum(p * m**2 for p, m in zip(d.p_y, means, strict=True)) - mean**2
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(st.data())
 def test_squares_hold_the_optimum_between_value_and_bound(data):
     """An independent program over the chords of seven knots is above the optimum by at most a quarter of a squared cell."""
