@@ -388,3 +388,22 @@ def test_an_audit_says_what_is_told_about_records_to_come_and_bounds_nothing_by_
     assert "codes of records that the points did not see tell" in said
     assert "takes records that the score never saw" in said
     assert not found.out_of_sample
+
+
+def test_nobody_is_told_to_protect_a_score_which_is_no_column(release):
+    found = release.audit(people())
+    assert "score" in {leak.about[0] for leak in found.columns}  # what is told about it stays in the listing
+    assert not any("score" in leak.leakage.about for leak in found.together)
+    assert "about score" not in found.summary
+    assert "| score" not in found.summary
+    assert "Who can compute the score of a record learns" in found.summary
+    assert "keep the points" in found.summary
+
+
+def test_the_page_does_not_deny_what_it_has_not_looked_at(release, tmp_path):
+    page = release.report(tmp_path / "without.html").read_text()
+    assert "not looked at: the law of a score holds no other column" in page
+    assert "Somebody who has the points" in page
+    page = release.report(tmp_path / "with.html", table=people()).read_text()
+    assert "not looked at: the law of a score" not in page
+    assert "most about job: " in page

@@ -89,7 +89,8 @@ def _inside(audit: Audit) -> list[str]:
 
 
 def _columns(audit: Audit) -> list[str]:
-    leaks = [leak for leak in audit.columns if leak.about[0] not in audit.target and leak.bits >= LARGE]
+    besides = (*audit.target, audit.score)
+    leaks = [leak for leak in audit.columns if leak.about[0] not in besides and leak.bits >= LARGE]
     return [
         f"It tells {_bits(leak.bits)} about {leak.about[0]}, which is not protected: add it to protect if it matters."
         for leak in leaks[:MOST_NAMED]
@@ -113,8 +114,14 @@ def _together(audit: Audit) -> list[str]:
 
 
 def _knowing(audit: Audit) -> list[str]:
-    said = []
-    for leak in [leak for leak in audit.knowing if leak.bits >= LARGE][:MOST_NAMED]:
+    large = [leak for leak in audit.knowing if leak.bits >= LARGE]
+    said = [
+        f"Who can compute the score of a record learns {_bits(leak.bits)} about {'+'.join(leak.about)}: keep the points to "
+        "yourself."
+        for leak in large
+        if leak.given == (audit.score,)
+    ][:1]
+    for leak in [leak for leak in large if leak.given != (audit.score,)][:MOST_NAMED]:
         about, [known] = "+".join(leak.about), leak.given
         said.append(f"Who knows {known} learns {_bits(leak.bits)} about {about}: protect '{about} | {known}' as well.")
     return said

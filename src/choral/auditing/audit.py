@@ -202,7 +202,9 @@ def _findings(
     target = tuple(name for name in disclosure.problem.target.columns if name not in protected)
     singles: dict[tuple[str, ...], Leakage] = {(name,): seen.leakage([name]) for name in columns}
     others = [leak for about, leak in singles.items() if about[0] not in protected]
-    beside = sorted((name for name in columns if name not in target), key=lambda name: name not in protected)
+    score = release.recipe.points.name if isinstance(release, Release) and release.recipe.points is not None else None
+    mine = [name for name in columns if name not in target and name != score]
+    beside = sorted(mine, key=lambda name: name not in protected)
     estimates = Estimates(seen)
     pairs, pairs_looked = _together(estimates, beside, 2, singles)
     triples, triples_looked = _together(estimates, beside, 3, singles)
@@ -226,6 +228,7 @@ def _findings(
         output=output,
         bins=bins or {},
         inside=tuple(inside),
+        score=score,
         looked={"pairs": pairs_looked, "triples": triples_looked, "knowing": knowing_looked},
         notes=(*notes, *sentences_on([*columns, *(c.name for c in recipe_columns)])),
     )

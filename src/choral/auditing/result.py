@@ -66,7 +66,8 @@ class Audit:
     is what it tells where promises `Z | V` end: to whoever knows V in part, or another column as well.
 
     `bins` are the binned columns and how many bins each has: everywhere else such a column stands for its bin. `inside` is
-    what the code tells about the raw values of protected ones, under the table.
+    what the code tells about the raw values of protected ones, under the table. `score` names the bin of a score, which is
+    no column of the table: nobody can protect it, and it is in no pair or triple.
     """
 
     digest: str
@@ -86,6 +87,7 @@ class Audit:
     output: OutputTests | None
     bins: Mapping[str, int]
     inside: tuple[Leakage, ...]
+    score: str | None
     looked: Mapping[str, Looked]
     notes: tuple[str, ...]
 
@@ -149,6 +151,7 @@ class Audit:
             "output": None if self.output is None else self.output.to_json(),
             "bins": dict(self.bins),
             "inside_bins": [leak.to_json() for leak in self.inside],
+            "score": self.score,
             "looked": {name: {"at": looked.at, "of": looked.of} for name, looked in self.looked.items()},
             "notes": list(self.notes),
             "summary": self.summary,

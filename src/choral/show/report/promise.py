@@ -9,6 +9,7 @@ from fractions import Fraction
 from choral.auditing.out_of_sample import VALIDATION
 from choral.describe.display import Cell, Listing, Shown, at_most
 from choral.release.leakage import Leakage
+from choral.release.meaning import Meaning
 from choral.show.report.markup import Html, Part, bits, count, element, fold, joined, listing, paragraph, share
 from choral.show.report.subject import Subject
 from choral.tables.binned import binned_and_protected
@@ -129,6 +130,7 @@ def limits(subject: Subject) -> Html:
         _several(subject),
         _other_columns(subject),
         _knowing(subject),
+        *_scored(subject),
         _composition(subject),
         _new_records(subject),
         _one_draw(subject),
@@ -189,9 +191,15 @@ def _several(subject: Subject) -> Limit:
 def _other_columns(subject: Subject) -> Limit:
     found: list[Part] = ["not audited."]
     if subject.audit is not None:
-        leaks = [leak for leak in subject.audit.columns if leak.about[0] not in subject.audit.target and not leak.zero]
-        worst = max(leaks, key=lambda leak: leak.bits, default=None)
-        found = ["no such column is told about."] if worst is None else _tells("most", worst)
+        besides = (*subject.audit.target, subject.audit.score)
+        leaks = [leak for leak in subject.audit.columns if leak.about[0] not in besides]
+        worst = max((leak for leak in leaks if not leak.zero), key=lambda leak: leak.bits, default=None)
+        if worst is not None:
+            found = _tells("most", worst)
+        elif leaks or subject.audit.score is None:
+            found = ["no column that was looked at is told about."]
+        else:
+            found = ["not looked at: the law of a score holds no other column. The table does (choral report --table)."]
     return Limit(
         "Columns that are not private",
         "A column that is not listed may be told about, also one that the code was not made from, if it goes together "
@@ -201,10 +209,27 @@ def _other_columns(subject: Subject) -> Limit:
     )
 
 
+def _scored(subject: Subject) -> list[Limit]:
+    leaks = [] if subject.release is None else [leak for leak in Meaning(subject.release).known_score if not leak.zero]
+    if not leaks:
+        return []
+    worst = max(leaks, key=lambda leak: leak.bits)
+    return [
+        Limit(
+            "Somebody who has the points",
+            "The code is made from a score: points of other columns, added. Whoever knows these columns of a record and the "
+            "points knows the score, and may learn more from the code.",
+            _tells("to them, most", worst),
+            "Keep the points and the release file to yourself.",
+        )
+    ]
+
+
 def _knowing(subject: Subject) -> Limit:
     found: list[Part] = ["not audited."]
     if subject.audit is not None:
-        worst = max(subject.audit.knowing, key=lambda leak: leak.bits, default=None)
+        known = [leak for leak in subject.audit.knowing if leak.given != (subject.audit.score,)]
+        worst = max(known, key=lambda leak: leak.bits, default=None)
         found = ["the audit found no such column."]
         if worst is not None:
             who = f"who knows {' and '.join(worst.given)} learns"
