@@ -407,3 +407,9 @@ def test_the_page_does_not_deny_what_it_has_not_looked_at(release, tmp_path):
     page = release.report(tmp_path / "with.html", table=people()).read_text()
     assert "not looked at: the law of a score" not in page
     assert "most about job: " in page
+
+
+def test_what_a_score_gives_away_is_one_line_whatever_is_protected():
+    said = Meaning(fit(people(400), "W", ["sex", "region"])).said_of_the_score()
+    assert [line.count(" right ") for line in said] == [2]
+    assert said[0].count("keep the points") == 1

@@ -99,6 +99,11 @@ def test_a_header_that_looks_like_a_record_is_remarked_on(tmp_path):
     path.write_text("1.0,x,4.0\n2.0,y,3.0\n")
     with pytest.raises(ColumnError, match=r"`reveal` names 'W'.*looks like a record.*--no-header"):
         open_table(path).require(["W"], "reveal")
+    with pytest.raises(ColumnError, match=r"`reveal` names 'W'.*looks like a record.*--no-header"):
+        TableRules().roles(open_table(path), Question("W", ["x"]))
+    path.write_text("1.0,x,4.0\n2.0,?,3.0\n" + "2.0,y,3.0\n" * 30)
+    remark = open_table(path, AsRead(marks=None)).remarks[""]
+    assert all(words in remark for words in ("--no-header", "--missing-marks"))
     path.write_text("age,x,2019\n2.0,y,3.0\n")
     assert open_table(path).remarks == {}
 

@@ -205,6 +205,7 @@ def test_a_csv_is_read_with_the_types_of_the_fit(tmp_path):
         ("t.csv", "W,X\n1,2,3\n", "Line 2 of .* 3 fields, the header 2"),
         ("t.csv", "W,X,W\n1,2,3\n", "two columns named 'W'"),
         ("t.csv", "W,w\n1,2\n", "two columns named 'W' and 'w'"),
+        ("t.csv", "W,X,W,x\n1,2,3,4\n", "two columns named 'W', two named 'X' and 'x'"),
         ("t.csv", "W,\n1,2\n", "Column 2 of .* no name"),
         ("t.json", "nonsense", "cannot be read"),
         ("t.parquet", "nonsense", "cannot be read"),

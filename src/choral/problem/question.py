@@ -103,7 +103,7 @@ class Question:
             )
         return ProblemError(
             f"'{'+'.join(columns)}' is to be revealed and protected at once.",
-            "Take it out of protect, or use self_disclose to reveal the protected columns jointly.",
+            "Take it out of one of them; in Python, self_disclose reveals the protected columns jointly.",
         )
 
 

@@ -128,13 +128,16 @@ class Meaning:
         ]
 
     def said_of_the_score(self) -> list[str]:
-        """What somebody learns who can compute the score, a sentence for each group."""
-        return [
-            f"who knows    the score's bin of a record guesses {'+'.join(leak.about)} right {percent(leak.guess_after)} with "
-            f"the code instead of {percent(leak.guess_before)} ({leak.bits:.3f} bits): keep the points to yourself"
+        """What somebody learns who can compute the score, each group in one sentence."""
+        learned = [
+            f"{'+'.join(leak.about)} right {percent(leak.guess_after)} with the code instead of "
+            f"{percent(leak.guess_before)} ({leak.bits:.3f} bits)"
             for leak in self.known_score
             if not leak.zero
         ]
+        if not learned:
+            return []
+        return [f"who knows    the score's bin of a record guesses {', '.join(learned)}: keep the points to yourself"]
 
     @property
     def held_out_records(self) -> int:

@@ -23,6 +23,7 @@ SAMPLE = 100
 """Lines by which it is decided."""
 NEVER = "\x01"
 """A character that separates nothing, by which DuckDB reads a line as one field."""
+HEADERLESS = "the first line looks like a record, not like names: if it is one, say --no-header"
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,16 @@ def dialect_of(path: Path, header: bool = True, plain: bool = False) -> Dialect:
 
 
 def like_data(names: Sequence[str]) -> bool:
-    """Whether what stands in the first line of a file looks like a record: a third of it are numbers or marks of gaps.
+    """Whether what stands in the first line of a file looks like a record: a third of it are numbers or marks of gaps, or a
+    quarter and more than one.
 
     >>> like_data(["39", "State-gov", "77516"]), like_data(["age", "income", "2019"])
     (True, False)
+    >>> like_data(["39", "State-gov", "Never-married", "White", "Male", "40", "<=50K"])
+    True
     """
     numbers = sum(re.fullmatch(rf"{NUMBER}|\?|", name) is not None for name in names)
-    return 3 * numbers > len(names)
+    return 3 * numbers > len(names) or (numbers > 1 and 4 * numbers > len(names))
 
 
 def _no_header(names: Sequence[str]) -> str:

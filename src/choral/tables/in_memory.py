@@ -113,10 +113,14 @@ def check_names(names: list[Any], place: str) -> None:
             raise LawError(f"A column of {place} is named {name!r}, which is not text.", "Rename the columns first.")
         if not name.strip():
             raise LawError(f"Column {position} of {place} has no name.", "Name it in the header, or leave it out.")
+    twice = []
     for name, count in Counter(name.casefold() for name in names).items():
         if count > 1:
-            twice = [given for given in names if given.casefold() == name]
-            how = f"'{twice[0]}'" if len(set(twice)) == 1 else " and ".join(f"'{given}'" for given in twice)
-            raise LawError(
-                f"{place} has two columns named {how}.", "Rename one; upper and lower case do not tell columns apart."
-            )
+            again = [given for given in names if given.casefold() == name]
+            twice.append(f"'{again[0]}'" if len(set(again)) == 1 else " and ".join(f"'{given}'" for given in again))
+    if twice:
+        raise LawError(
+            f"{place} has two columns named {', two named '.join(twice)}.",
+            "Rename one of each in the header (--drop can then leave it out); upper and lower case do not tell columns "
+            "apart.",
+        )

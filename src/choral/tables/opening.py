@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from choral.errors import LawError, did_you_mean
 from choral.tables import forms
-from choral.tables.dialect import dialect_of, like_data
+from choral.tables.dialect import HEADERLESS, dialect_of, like_data
 from choral.tables.forms import TEXT, Field
 from choral.tables.found_types import types_found
 from choral.tables.in_memory import arrow_of, check_names
@@ -29,7 +29,6 @@ Chosen: TypeAlias = Callable[[str], bool]
 FRAME = "choral_frame"
 DATABASE = "choral_source"
 """What a frame and a database are called inside DuckDB: names that no table of a user is likely to have."""
-HEADERLESS = "the first line looks like a record, not like names: if it is one, say --no-header"
 
 
 def open_table(source: Any, how: AsRead | None = None, as_written: Chosen | None = None) -> Source:
@@ -157,7 +156,7 @@ def _opened_csv(
         marks = tuple(dict.fromkeys(mark for kept in seen.values() for mark in kept))
         if marks:
             found, strange = types_found(rest, relation, ask, marks)
-            remarks[""] = remark(seen)
+            remarks[""] = "; ".join([*remarks.values(), remark(seen)])
     types = texts | found | types
     columns = {name: identifier(name) if name in as_they_are else unmarked(identifier(name), marks) for name in texts}
     empty = {name: None if name in as_they_are else how.empty for name in texts}

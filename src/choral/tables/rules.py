@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from choral.describe.reading import readable_names
-from choral.errors import ProblemError
+from choral.errors import ColumnError, ProblemError
 from choral.problem.question import Question, Roles
 from choral.tables.bins import Bins
 from choral.tables.points import Points
@@ -76,6 +76,14 @@ class TableRules:
 
     def roles(self, table: Source, question: Question) -> Roles:
         """The parts that the columns of a table play in a question."""
+        try:
+            return self._roles(table, question)
+        except ColumnError as error:
+            if error.what.endswith(table.headerless):
+                raise
+            raise ColumnError(f"{error.what}{table.headerless}", error.remedy) from None
+
+    def _roles(self, table: Source, question: Question) -> Roles:
         if self.id is not None:
             table.require([self.id], "id")
         table.require([*self.drop], "drop")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from choral.errors import ColumnError, FieldError, LawError, ProblemError, did_you_mean
 from choral.tables import forms
-from choral.tables.dialect import like_data
+from choral.tables.dialect import HEADERLESS
 from choral.tables.duckdb_words import plain_words
 from choral.tables.forms import TEXT, Field
 from choral.tables.marks import check_marks
@@ -149,13 +149,17 @@ class Source:
             if (error := self.refusal(name)) is not None:
                 raise error
 
+    @property
+    def headerless(self) -> str:
+        """What to add where a column is asked for that there is not: that the first line may be a record."""
+        return f" {HEADERLESS.capitalize()}." if HEADERLESS in self.remarks.get("", "") else ""
+
     def require(self, names: list[str], where: str) -> None:
         """Raise unless each of these is a column, spelled as it stands in the table."""
         for name in names:
             if name not in self.columns:
-                hint = f" {self.remarks['']}." if like_data(list(self.columns)) and "" in self.remarks else ""
                 raise ColumnError(
-                    f"`{where}` names '{name}', which is no column of {self.name}.{hint}",
+                    f"`{where}` names '{name}', which is no column of {self.name}.{self.headerless}",
                     did_you_mean(name, self.columns),
                 )
 
