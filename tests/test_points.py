@@ -13,6 +13,7 @@ from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.meaning import Meaning
 from choral.scores import cut, learn, pieces, teacher
+from choral.show.commands.fit_words import merging_words
 from choral.tables.columns import Column, labels
 from choral.tables.opening import open_table
 from choral.tables.points import Points, Term, cells_of_cuts
@@ -413,3 +414,10 @@ def test_what_a_score_gives_away_is_one_line_whatever_is_protected():
     said = Meaning(fit(people(400), "W", ["sex", "region"])).said_of_the_score()
     assert [line.count(" right ") for line in said] == [2]
     assert said[0].count("keep the points") == 1
+
+
+def test_who_has_a_score_is_not_told_to_leave_out_use_to_learn_one():
+    release = fit(people(200), "W", ["sex"], against=["age"])
+    said = merging_words(release.disclosure.problem, release.recipe)
+    assert "--against" in said
+    assert "--use" not in said

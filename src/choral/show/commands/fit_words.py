@@ -194,10 +194,14 @@ def merging_words(problem: Problem, recipe: Recipe) -> str:
     share = share_merged(problem, recipe)
     if share <= 0.5:
         return ""
+    helps = (
+        "use fewer columns (--use), cut numbers into bins (--bins), or leave out --use to learn a score"
+        if recipe.points is None
+        else "protect less, or against less (--against), or cut the numbers among it into bins (--bins)"
+    )
     return (
         f"{share:.0%} of the records have combinations of values that are merged as rare (fewer than {recipe.min_count} "
-        "records), and the code cannot tell what is merged apart: use fewer columns (--use), cut numbers into bins (--bins), "
-        "or leave out --use to learn a score"
+        f"records), and the code cannot tell what is merged apart: {helps}"
     )
 
 
