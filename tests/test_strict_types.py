@@ -288,6 +288,22 @@ def test_a_column_of_another_type_is_refused_with_its_row_in_files_and_databases
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"t.{ending.partition(':')[0]}"]
 
 
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        ([{"x": 1}, {"x": 2**63}], "does not fit into 64 bits"),
+        ({"x": [-(2**63) - 1]}, "does not fit into 64 bits"),
+        (pd.DataFrame({"x": [2**64]}), "does not fit into 64 bits"),
+        ([{"x": Decimal(10**38)}], "decimals of 39 digits"),
+        ({"x": [Decimal("1E-50")]}, "'x' of the dict holds decimals of 50 digits"),
+    ],
+)
+def test_numbers_that_no_column_holds_are_refused_with_a_remedy(frame, words):
+    with pytest.raises(LawError, match=words) as failed:
+        open_table(frame)
+    assert "texts" in str(failed.value)
+
+
 def test_nanoseconds_are_refused_rather_than_cut_off():
     frame = pd.DataFrame({"x": pd.to_datetime(["2026-01-31 00:00:00.000001", "2026-01-31 00:00:00.000000001"])})
     found = read(open_table(frame))

@@ -43,6 +43,11 @@ def arrow_of(frame: Any) -> Any:
             for name in whole.columns:
                 check_one_kind(name, whole[name].to_native(), f"the {kind}")
             table = pa.table({name: whole[name].to_arrow() for name in whole.columns})  # without the index of pandas
+    except OverflowError:
+        raise LawError(
+            f"A column of the {kind} holds a whole number that does not fit into 64 bits.",
+            "Give such a column as decimals (decimal.Decimal) or as texts.",
+        ) from None
     except pa.ArrowException as error:
         raise LawError(
             f"A column of the {kind} mixes types: {error}.", "Give every column values of one type."
@@ -56,6 +61,12 @@ def arrow_of(frame: Any) -> Any:
             "or a mapping of column names to lists.",
         ) from None
     check_names(list(table.column_names), f"the {kind}")
+    for field in table.schema:
+        if pa.types.is_decimal256(field.type):
+            raise LawError(
+                f"Column '{field.name}' of the {kind} holds decimals of {field.type.precision} digits.",
+                "Round them to 38 digits or fewer, or give texts.",
+            )
     return table
 
 
