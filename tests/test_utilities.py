@@ -323,6 +323,8 @@ BAD = {
     "a cell is missing": ({("a", 0): 0, ("a", 1): 1, ("b", 0): 1}, "does not say what 'b' costs at 1"),
     "not a number": ({("a", 0): 0, ("a", 1): "dear"}, "not a finite number"),
     "not finite": ({("a", 0): 0, ("a", 1): float("inf")}, "not a finite number"),
+    "beyond floats": ({("a", 0): 0, ("a", 1): 10**400}, "more than 400 bits"),
+    "finer than floats": ({("a", 0): 1, ("a", 1): Fraction(1, 10**400)}, "more than 400 bits"),
     "nothing": ({("a", 0): 0, ("a", 1): None}, "not a number"),
     "an unknown value": ({("a", 0): 0, ("a", 1): 1, ("a", 2): 1}, "never is"),
     "no pairs": ({"a": 1}, "entry 'a'"),
@@ -348,6 +350,13 @@ def test_squares_of_text_are_refused():
     with pytest.raises(ProblemError, match="numeric target, and 'W' has the value 'hi'") as refused:
         ch.disclose(joint, "W", protect=["X"], utility="squares")
     assert "accuracy" in refused.value.remedy
+
+
+def test_squares_beyond_floats_are_refused():
+    joint = ch.Joint.from_counts({(w, x): 1 for w in (0, 10**200) for x in (0, 1)}, ["W", "X"])
+    with pytest.raises(ProblemError, match="values reach beyond") as refused:
+        ch.disclose(joint, "W", protect=["X"], utility="squares")
+    assert "unit" in refused.value.remedy
 
 
 def test_a_utility_where_there_is_none_is_refused():

@@ -18,6 +18,8 @@ from choral.errors import LawError, ProblemError, did_you_mean
 Cells: TypeAlias = "Mapping[tuple[Any, Any], Any]"
 """A loss as people write it: {(action, value of the target): number}."""
 NAMES = ("bits", "accuracy", "squares")
+MOST_BITS = 400
+"""Of a loss over the common denominator, and of a value that is squared: with weights it stays within a float."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,12 @@ def _squares(name: str, columns: Sequence[str], values: Sequence[Any]) -> Square
                 f"Squares need a numeric target, and '{name}' has the value {value!r}.",
                 'Say utility="accuracy" or a loss, or leave out what is no number.',
             )
-    return Squares(tuple(exact(value, name) for value in values))
+    numbers = tuple(exact(value, name) for value in values)
+    if max(map(abs, numbers)) > 2**MOST_BITS:
+        raise ProblemError(
+            f"Squares of '{name}', whose values reach beyond 2^{MOST_BITS}.", "Give it in a larger unit."
+        )
+    return Squares(numbers)
 
 
 def is_number(value: Any) -> bool:
@@ -158,7 +165,13 @@ def _loss(cells: Cells, name: str, values: Sequence[Any]) -> Decisions:
         raise ProblemError("The loss is empty.", f"Write {{(action, value of {name}): number}}.")
     _check_complete(rows, values)
     zero = Fraction(0)
-    return Decisions(tuple(rows), tuple(tuple(row.get(v, zero) for v in range(len(values))) for row in rows.values()))
+    loss = tuple(tuple(row.get(v, zero) for v in range(len(values))) for row in rows.values())
+    if max(abs(x).bit_length() for x in over_common_denominator([x for row in loss for x in row])[0]) > MOST_BITS:
+        raise ProblemError(
+            f"The losses are whole numbers of more than {MOST_BITS} bits once they have one denominator.",
+            "Write rounder numbers, or give the loss in another unit.",
+        )
+    return Decisions(tuple(rows), loss)
 
 
 def _cost(cost: Any, action: Any, value: Any) -> Fraction:
