@@ -250,6 +250,18 @@ def test_every_record_has_the_same_code_on_both_engines(running, table, release,
 
 
 @pytest.mark.spark
+def test_a_score_is_the_same_on_both_engines(running, table, tmp_path, monkeypatch):
+    monkeypatch.setattr("choral.scores.learn.TREES", 20)
+    source = write(table, tmp_path / "people.csv")
+    asked = {"reveal": "income", "protect": ["sex"], "id": "who"}
+    scored = spark.fit(source, **asked)
+    assert scored.recipe.use == ("score", "sex")
+    assert document(scored) == document(fit(source, **asked))
+    here, there = both(replace(scored, key=KEY), source, tmp_path, "who")
+    assert here == there
+
+
+@pytest.mark.spark
 def test_parts_and_places_do_not_depend_on_the_order_of_the_table(running, table, release, tmp_path, monkeypatch):
     """The same lines in the same parts, whatever the table's order and cut; a part has its codes in keyed order."""
     monkeypatch.setattr(disclose, "ROWS_IN_A_PART", 150)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from choral.auditing.result import Audit
     from choral.draw.engine import Progress
     from choral.release.card import Card
+    from choral.release.meaning import Meaning
 
 KEY_BYTES = 32
 """Of the key of a release: as of every key in `choral.ledger.identity`."""
@@ -89,6 +90,13 @@ class Release:
     def codes(self) -> int:
         """The number of codes, without the one for values not seen."""
         return self.disclosure.codes
+
+    @property
+    def meaning(self) -> Meaning:
+        """The release as people ask about it: right guesses, in the table and of records to come."""
+        from choral.release.meaning import Meaning
+
+        return Meaning(self)
 
     @property
     def points(self) -> Points | None:

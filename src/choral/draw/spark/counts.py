@@ -7,7 +7,7 @@ each group stands for all: it lies in the same bin. So everything that `fit` fin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any
 
@@ -84,6 +84,8 @@ def fitted(
     with started(master) as session:
         how = rules.as_read if earlier is None else replace(earlier.recipe.as_read, find=True)
         table = spark_table(session, source, how)
+        if earlier is None and table.from_file and question.use is None and question.protect is not None:
+            return _scored(table, question, rules, limits, also)
         roles = rules.roles(table.source, question)
         known: dict[str, tuple[float, ...] | None] = {}
         if earlier is not None:
@@ -107,6 +109,15 @@ def fitted(
         else:
             found = fit_counts.fitted(first, question, anonymous, limits, others)
     return replace(found, recipe=replace(found.recipe, id=rules.id))
+
+
+def _scored(table: SparkTable, question: Question, rules: TableRules, limits: Limits, also: Sequence[Any]) -> Release:
+    """The release of files that a score may be learned from: DuckDB samples and counts them here, where they can be seen."""
+    with closing(table.source.connection):
+        found = fit_counts.fitted(table.source, question, rules, limits, also)
+    if found.points is None:
+        return found
+    return replace(found, remarks=(*found.remarks, "the score was learned, and records counted, on this machine"))
 
 
 def _type_read(type_: str, binned: bool) -> str:

@@ -322,7 +322,8 @@ def _fitted(
     if spark:
         from choral.draw.spark.counts import fitted as fitted_on_spark
 
-        return fitted_on_spark(table, question, rules, limits, also, earlier, master), []
+        release = fitted_on_spark(table, question, rules, limits, also, earlier, master)
+        return release, list(release.remarks)
     from choral.release.fit import fitted
     from choral.release.second import fitted_after
     from choral.tables.opening import opened
