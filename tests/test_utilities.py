@@ -317,6 +317,26 @@ def test_bits_are_written_as_before():
     assert (plain.value, plain.value_bound, plain.actions) == (plain.information, plain.upper_bound, None)
 
 
+def test_a_file_whose_losses_no_float_holds_verifies_and_is_not_loaded(decision, tmp_path):
+    """The same loss in a unit of 2^-2000: its claims hold, and to load it says what is wrong."""
+
+    def scaled(text):
+        top, _, bottom = text.partition("/")
+        return text if top == "0" else f"{top}{'0' * 500}/{bottom}"
+
+    def change(document):
+        for table in (document["utility"]["loss"], document["best"]["multipliers"]):
+            table[:] = [list(map(scaled, row)) for row in table]
+        document["claims"] |= {key: scaled(document["claims"][key]) for key in ("value", "value_bound")}
+
+    document = altered(decision.document, change)
+    certificate.check(document)
+    path = tmp_path / "huge.choral"
+    path.write_text(certificate.document_to_text(document), encoding="utf-8")
+    with pytest.raises(ProblemError, match="more than 400 bits"):
+        ch.load(path)
+
+
 # ---- what is refused -----------------------------------------------------------------------------------------------
 
 BAD = {

@@ -49,6 +49,13 @@ class Decisions:
     loss: tuple[tuple[Fraction, ...], ...]
     accuracy: bool = False
 
+    def __post_init__(self) -> None:
+        if max((abs(x).bit_length() for row in self.lines.table for x in row), default=0) > MOST_BITS:
+            raise ProblemError(
+                f"The losses are whole numbers of more than {MOST_BITS} bits once they have one denominator.",
+                "Write rounder numbers, or give the loss in another unit.",
+            )
+
     @property
     def name(self) -> str:
         """As `utility=` has it, for a loss in short."""
@@ -70,6 +77,12 @@ class Squares:
     """Squared error of a numeric target: `numbers[v]` is its v-th value. A code is worth the variance that it explains."""
 
     numbers: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        if max(map(abs, self.numbers), default=0) > 2**MOST_BITS:
+            raise ProblemError(
+                f"Squares of a target whose values reach beyond 2^{MOST_BITS}.", "Give it in a larger unit."
+            )
 
     @property
     def name(self) -> str:
@@ -127,12 +140,7 @@ def _squares(name: str, columns: Sequence[str], values: Sequence[Any]) -> Square
                 f"Squares need a numeric target, and '{name}' has the value {value!r}.",
                 'Say utility="accuracy" or a loss, or leave out what is no number.',
             )
-    numbers = tuple(exact(value, name) for value in values)
-    if max(map(abs, numbers)) > 2**MOST_BITS:
-        raise ProblemError(
-            f"Squares of '{name}', whose values reach beyond 2^{MOST_BITS}.", "Give it in a larger unit."
-        )
-    return Squares(numbers)
+    return Squares(tuple(exact(value, name) for value in values))
 
 
 def is_number(value: Any) -> bool:
@@ -165,13 +173,7 @@ def _loss(cells: Cells, name: str, values: Sequence[Any]) -> Decisions:
         raise ProblemError("The loss is empty.", f"Write {{(action, value of {name}): number}}.")
     _check_complete(rows, values)
     zero = Fraction(0)
-    loss = tuple(tuple(row.get(v, zero) for v in range(len(values))) for row in rows.values())
-    if max(abs(x).bit_length() for x in over_common_denominator([x for row in loss for x in row])[0]) > MOST_BITS:
-        raise ProblemError(
-            f"The losses are whole numbers of more than {MOST_BITS} bits once they have one denominator.",
-            "Write rounder numbers, or give the loss in another unit.",
-        )
-    return Decisions(tuple(rows), loss)
+    return Decisions(tuple(rows), tuple(tuple(row.get(v, zero) for v in range(len(values))) for row in rows.values()))
 
 
 def _cost(cost: Any, action: Any, value: Any) -> Fraction:
