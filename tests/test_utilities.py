@@ -322,7 +322,8 @@ def test_a_file_whose_losses_no_float_holds_verifies_and_is_not_loaded(decision,
 
     def scaled(text):
         top, _, bottom = text.partition("/")
-        return text if top == "0" else f"{top}{'0' * 500}/{bottom}"
+        number = Fraction(int(top, 16), int(bottom or "1", 16)) * 2**2000
+        return f"{number.numerator:x}/{number.denominator:x}"
 
     def change(document):
         for table in (document["utility"]["loss"], document["best"]["multipliers"]):
