@@ -212,6 +212,7 @@ def test_few_codes_for_squares(protect, codes):
     assert few.codes <= codes
     assert few.claims.value <= free.claims.value_bound
     assert codes > 1 or few.value == 0
+    assert "at a cost of" in few.how or "joined into" in few.how or few.codes == free.codes
     assert few.claims.value_bound == free.claims.value_bound
     few.verify()
 

@@ -10,7 +10,7 @@ from math import comb
 from choral.design.limits import Clock
 from choral.errors import StoppedError
 from choral.exact.decisions import Vertex, best_for_lines, joined_codes
-from choral.exact.purpose import losses
+from choral.exact.purpose import losses, stated_value
 from choral.exact.repair import repair
 from choral.problem.kernel import Problem
 from choral.problem.moments import Moments
@@ -104,5 +104,8 @@ def solve_squares(problem: Problem, clock: Clock) -> Solution:
         found = RankWithinGroup(limits.codes, spare, squares_loss).solve(problem)
         return replace(found, bound=GroupBound.best(problem), purpose=RankBound())
     rough = SquaresByChords(limits.tol, limits.rel_tol, limits.codes).solve(problem, clock.say, clock.stopped)
-    channel = repair(problem, rough.channel)
-    return Solution(channel, GroupBound.best(problem), rough.how, rough.status, rough.history, purpose=rough.bound)
+    channel, how = repair(problem, rough.channel), rough.how
+    if limits.codes is not None and rough.history:
+        lost = max(0.0, rough.history[-1][0] - float(stated_value(problem, channel)))
+        how += f"; {channel.codes} codes kept, at a cost of {lost:.3g} of variance explained"
+    return Solution(channel, GroupBound.best(problem), how, rough.status, rough.history, purpose=rough.bound)
