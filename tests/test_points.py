@@ -4,6 +4,7 @@ import json
 import random
 from fractions import Fraction
 
+import in_process
 import numpy as np
 import pytest
 
@@ -422,3 +423,29 @@ def test_who_has_a_score_is_not_told_to_leave_out_use_to_learn_one():
     said = merging_words(release.disclosure.problem, release.recipe)
     assert "--against" in said
     assert "--use" not in said
+
+
+def test_the_commands_say_it_in_words_and_points_can_be_edited_and_given_back(release, tmp_path):
+    release.save(tmp_path / "r.choral")
+    shown = in_process.choral("points", "r.choral", cwd=tmp_path).stdout
+    assert shown.startswith("score: points are added, and the sum is cut into ")
+    assert "multiply the odds of W = yes by 2.7" in shown
+    assert "age   (contributes " in shown
+    written = in_process.choral("points", "r.choral", "--json", cwd=tmp_path).stdout
+    document = json.loads(written)
+    document["cells"]["cuts"] = [0]
+    (tmp_path / "mine.json").write_text(json.dumps(document))
+    table = ["person,sex,region,age,hours,job,land,W"]
+    table += [",".join("" if value is None else str(value) for value in row.values()) for row in people()]
+    (tmp_path / "people.csv").write_text("\n".join(table) + "\n")
+    asked = ["--reveal", "W", "--protect", "sex", "--id", "person", "--points", "mine.json"]
+    said = in_process.choral("fit", "people.csv", *asked, "-o", "mine.choral", "--json", cwd=tmp_path)
+    found = json.loads(said.stdout)
+    assert found["utility"] == "bits"
+    assert found["guess_before"] < found["guess_after"] < 1
+    assert found["known_score"][0]["about"] == ["sex"]
+    assert load_release(tmp_path / "mine.choral").points.bins == 2
+    (tmp_path / "mine.json").write_text("[]")
+    refused = in_process.choral("fit", "people.csv", *asked, "-o", "no.choral", cwd=tmp_path)
+    assert refused.returncode != 0
+    assert not (tmp_path / "no.choral").exists()

@@ -143,7 +143,10 @@ def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
     words = {"refuse": "are refused", "code": f"get code {release.disclosure.codes}"}
     words["rare"] = "get the code of a state with their protected values; those with new protected values are refused"
     rule = words[recipe.unseen]
-    lines.append(f"unseen       records with values or combinations not seen here {rule}")
+    what = "values or combinations" if recipe.points is None else "protected values"
+    lines.append(
+        f"unseen       records with {what} not seen here {rule}{'' if recipe.points is None else '; all others have a bin'}"
+    )
     if recipe.after is not None:
         from choral.release.second import told_by_first
 
