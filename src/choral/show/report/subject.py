@@ -62,7 +62,7 @@ class Subject:
     def used(self) -> tuple[str, ...]:
         """The columns that the code was made from."""
         if self.recipe is not None:
-            return self.recipe.use
+            return self.recipe.looks_at
         return self.disclosure.law.looked_at(self.disclosure.problem.columns)
 
     @property
