@@ -103,6 +103,16 @@ def of_one_column(shares, also=(), **members):
     return change
 
 
+def private_under_one_law_alone(document):
+    """The code is A, which is independent of Z under the law, and Z under the further one; codes are as likely under both."""
+    of_one_column([(1, 2), (1, 2)], protect=[["Z"]], use=["A"], reveal=["A"])(document)
+    cells = [[z, a, "1"] for z in (0, 1) for a in (0, 1)]
+    document["law"] |= {"alphabets": [[0, 1], [0, 1]], "cells": cells}
+    document["also"] = [{**document["law"], "cells": [[0, 0, "1"], [1, 1, "1"]]}]
+    document["channel"]["rows"] = [["1", [0, "1"]], ["1", [1, "1"]]]
+    document["claims"] = dict.fromkeys(("information", "upper_bound"), "1.000000000000000")
+
+
 def ratio(above, stated):
     """A budget of a factor for Z, with what is told of it."""
     claims = {"information": "0.000000000000000", "upper_bound": "0.000000000000000", "leakage": [stated]}
@@ -117,6 +127,8 @@ REFUSED = [
     ("joint", of_one_column(UP, **ratio("3/2", "0.007327641190667"))),
     ("joint", of_one_column(DOWN, **ratio("3/2", "0.002629311840386"))),
     ("joint", of_one_column([(1, 2), (1, 3)], protect=[["A"]], also=[[[0, 0, "1"], [1, 0, "8"]]])),
+    ("joint", lambda d: d["channel"].update(codes=1, rows=[["2", [0, "1"]]] * 8)),
+    ("joint", private_under_one_law_alone),
     ("joint", put("format", "choral file")),
     ("also", lambda d: (d["also"][0]["columns"].append("Q"), d["also"][0]["alphabets"].append([0]),
                         [cell.insert(3, 0) for cell in d["also"][0]["cells"]])),
