@@ -37,7 +37,7 @@ from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.second import fit_after
 from choral.show.cli import app
-from choral.tables.recipe import After
+from choral.tables.origin import After
 
 KEY = bytes(range(32))
 RULES = {"reveal": "income", "protect": ["sex", "race"], "use": ["sex", "race", "schooling"]}

@@ -28,9 +28,10 @@ from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
 from choral.tables.counting import Counts, alphabets, complete, count, too_large
 from choral.tables.opening import opened
+from choral.tables.origin import Reading
 from choral.tables.points import Points
 from choral.tables.rare import back_off, check_not_unique, most_telling
-from choral.tables.recipe import Reading, Recipe
+from choral.tables.recipe import Recipe
 from choral.tables.rules import MIN_COUNT, TableRules
 from choral.tables.source import Source
 from choral.tables.states import merge_bins, merge_rare, with_states

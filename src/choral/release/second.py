@@ -31,7 +31,7 @@ from choral.release.fit import SALT_BYTES, Posed, pose_table
 from choral.release.leakage import Published
 from choral.tables.bins import Bins, rules_of
 from choral.tables.opening import opened
-from choral.tables.recipe import After
+from choral.tables.origin import After
 from choral.tables.rules import MIN_COUNT, TableRules
 
 

@@ -8,7 +8,6 @@ same rule exists twice, as SQL for tables (`select`) and as Python for one recor
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,8 +20,8 @@ from choral.errors import ReleaseFileError, TooLargeError
 from choral.problem.promises import read_promise
 from choral.tables.columns import Column, canonical_sql
 from choral.tables.kinds import kind_of_type
-from choral.tables.marks import check_marks
 from choral.tables.misfit import misfit
+from choral.tables.origin import After, Reading
 from choral.tables.points import Points
 from choral.tables.source import EMPTY, AsRead, Source
 from choral.tables.sql import identifier
@@ -49,39 +48,6 @@ def _number_sql(used: Sequence[Column], columns: Mapping[str, str]) -> str:
     for column in used[1:]:
         number = f"({number} * {len(column.values)} + {column.code_sql(columns[column.name])})"
     return number
-
-
-@dataclass(frozen=True)
-class After:
-    """That a release was designed given an earlier one: its codes are pairs, and `first[y]` is the earlier code in pair y."""
-
-    digest: str
-    first: tuple[int, ...]
-
-    def is_whole(self) -> bool:
-        """Whether the digest is one, and the earlier codes are 0, 1, … without a gap."""
-        return re.fullmatch("[0-9a-f]{64}", self.digest) is not None and set(self.first) == set(
-            range(len(set(self.first)))
-        )
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a text file of records was read: whether its first line has names, and which texts are missing values."""
-
-    header: bool = True
-    marks: tuple[str, ...] = ()
-
-    def to_document(self) -> dict[str, Any]:
-        """The rules as JSON."""
-        return {"header": self.header, "missing marks": list(self.marks)}
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any] | None) -> Reading | None:
-        """The rules that `to_document` wrote."""
-        if document is None:
-            return None
-        return cls(document["header"] is True, check_marks(map(str, document["missing marks"])))
 
 
 @dataclass(frozen=True)

@@ -297,3 +297,11 @@ def centred_duals(reduced: Array, p: Array, barrier: float) -> Array:
             break
     lam: Array = floor - below
     return lam
+
+
+def main_states(p: Array, negligible: float) -> NDArray[np.bool_]:
+    """Mark all states but the rarest, whose masses together are at most ``negligible``."""
+    order = np.argsort(p)
+    main = np.empty(len(p), dtype=bool)
+    main[order] = np.cumsum(p[order]) > negligible * p.sum()
+    return main

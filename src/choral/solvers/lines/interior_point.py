@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from choral.solvers.lines.elimination import (
     Array,
@@ -24,6 +23,7 @@ from choral.solvers.lines.elimination import (
     LinesFirst,
     StatesFirst,
     centred_duals,
+    main_states,
     threads,
     whiten,
 )
@@ -140,7 +140,7 @@ class InteriorPoint:
         result is a positive channel that meets the equalities and a valid bound.
         """
         C, p, M = (np.ascontiguousarray(a, dtype=float) for a in (C, p, M))
-        main = _main_states(p, self.negligible)
+        main = main_states(p, self.negligible)
         white, unwhite = whiten(p[main], M[main], self.rank_tolerance)
         nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
         z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
@@ -159,14 +159,6 @@ class InteriorPoint:
             z[~main] = p[~main, None] * (share / share.sum())
         primal = float(np.einsum("sl,sl->", z, C))
         return LPResult(z, nu, primal, repaired_bound(C, p, M, nu), iterations, status)
-
-
-def _main_states(p: Array, negligible: float) -> NDArray[np.bool_]:
-    """Mark all states but the rarest, whose masses together are at most ``negligible``."""
-    order = np.argsort(p)
-    main = np.empty(len(p), dtype=bool)
-    main[order] = np.cumsum(p[order]) > negligible * p.sum()
-    return main
 
 
 class _Run:
