@@ -582,7 +582,7 @@ def test_a_master_that_does_not_answer_is_said_at_once():
 def test_a_table_of_counts_is_fitted_like_the_table_itself(table):
     """What Spark counts, counted here by pandas: `Source.weight` changes nothing but the number of rows that are read."""
     names = ["sex", "town", "since", "income"]
-    asked = {"reveal": "income", "protect": ["sex", "town"], "min_count": 20}
+    asked = {"reveal": "income", "protect": ["sex", "town"], "use": ["sex", "town", "since"], "min_count": 20}
     frame = table.select(names).to_pandas()
     counted = pa.Table.from_pandas(
         frame.groupby(names, dropna=False).size().reset_index(name="n"), preserve_index=False
