@@ -449,3 +449,19 @@ def test_the_commands_say_it_in_words_and_points_can_be_edited_and_given_back(re
     refused = in_process.choral("fit", "people.csv", *asked, "-o", "no.choral", cwd=tmp_path)
     assert refused.returncode != 0
     assert not (tmp_path / "no.choral").exists()
+
+
+def test_a_column_that_guesses_nearly_all_of_the_target_is_asked_about():
+    draw = random.Random(4)
+    rows = []
+    for i in range(600):
+        sex, age = draw.choice("fm"), draw.randint(20, 60)
+        ill = draw.random() < (0.7 if age > 40 else 0.3)
+        rows.append(
+            {"ill": "yes" if ill else "no", "sex": sex, "age": age, "ward": "abc"[2 if ill and i % 20 else i % 2]}
+        )
+    said = ch.fit(rows, "ill", ["sex"]).remarks
+    [remark] = [remark for remark in said if "alone guesses" in remark]
+    assert remark.startswith("ward alone guesses ill right 9")
+    assert "--drop ward" in remark
+    assert not [remark for remark in ch.fit(rows, "ill", ["sex"], drop=["ward"]).remarks if "alone guesses" in remark]

@@ -54,6 +54,12 @@ class Scored:
             if column.fate == "left out" and column.role != "id":
                 left_out.setdefault(column.why, []).append(column.name)
         said = [f"left out: {', '.join(names)} ({why})" for why, names in left_out.items()]
+        nearly = {} if self.points is None else self.points.about.get("nearly", {})
+        said += [
+            f"{name} alone guesses {'+'.join(self.roles.reveal)} right {100 * right:.0f} %: if it is made from it, or known "
+            f"only after it, leave it out (--drop {name})"
+            for name, right in nearly.items()
+        ]
         return (*([self.few] if self.few else []), *said)
 
 

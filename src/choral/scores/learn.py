@@ -41,6 +41,8 @@ SCALES = (10, 20, 50)
 """Points to a factor e in the odds (to a standard deviation, of means); fewer are easier to read."""
 WORTH = 0.005
 """Share of what the best tells that is given up for what is simpler."""
+NEARLY = 0.8
+"""A column that by itself takes away this share of wrong guesses is asked about: honest ones rarely do."""
 SAMPLE = "choral_lesson"
 
 Say = Callable[[str], None]
@@ -106,6 +108,7 @@ def learn(table: Source, asked: Asked, where: str = "", say: Say = lambda messag
         "pairs": len({term.columns for terms in points.sums for term in terms if len(term.columns) == 2}),
         "scale": choice.scale,
         **_in_words(whole, asked.target),
+        **_nearly(whole, columns, classes),
         "contributes": _contributions(whole_numbered(tables, choice.scale), whole, columns),
         "held out": {
             "records": len(part),
@@ -115,6 +118,19 @@ def learn(table: Source, asked: Asked, where: str = "", say: Say = lambda messag
         },
     }
     return replace(points, about=about)
+
+
+def _nearly(lesson: Lesson, columns: Sequence[Column], classes: npt.NDArray[Any]) -> dict[str, Any]:
+    """Columns that guess nearly all of a target by themselves, and how often right: they may be made from it."""
+    base = np.bincount(classes).max() / len(classes)
+    found = {}
+    for i, column in enumerate(columns if lesson.classes else ()):
+        counts = np.zeros((lesson.sizes[i], int(classes.max()) + 1), dtype=np.int64)
+        np.add.at(counts, (lesson.codes[:, i], classes), 1)
+        right = counts.max(axis=1).sum() / len(classes)
+        if right - base >= NEARLY * (1 - base):
+            found[column.name] = round(float(right), 4)
+    return {"nearly": found} if found else {}
 
 
 def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], say: Say) -> tuple[Choice, npt.NDArray[np.int64]]:
