@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 from fractions import Fraction as F
 from itertools import product
 
@@ -11,7 +12,10 @@ import pytest
 import choral as ch
 from choral.design import solvers
 from choral.errors import ProblemError
+from choral.problem.form import Form
+from choral.problem.pose import pose
 from choral.problem.solution import Status
+from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exchangeable_bits import ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
 from choral.solvers.lines.sandwich import Sandwich
@@ -147,3 +151,12 @@ def test_status_and_history_are_carried(tmp_path):
     assert ch.disclose(ch.examples.clinic(), "diagnosis", time_limit=0).status is Status.STOPPED
     assert ch.disclose(ch.examples.noisy_copies(2), leakage={"X1": F(1, 20)}, tol=1e-3).history
     assert ch.disclose(ch.examples.bsc_and_bec()).history == ()
+
+
+def test_a_plan_says_how_many_points_there_may_be_where_floats_end():
+    form = Form(states=5000, rank=265, nullity=4735, feasible=True, target_values=2)
+    many = most_extreme_points(form.states, form.rank)
+    power = Decimal(many).adjusted()
+    assert 10**power <= many < 10 ** (power + 1)
+    for solver in (solvers.ByLines(), solvers.Coarse()):
+        assert f"up to 10^{power} extreme points" in solver.accepts(pose(ch.examples.noisy_copies(3)), form)
