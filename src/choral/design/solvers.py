@@ -6,8 +6,8 @@ into a private channel with a bound that holds, whatever ends its search.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
@@ -215,7 +215,7 @@ class ByLines:
         if not problem.plain:
             return f"{_beyond(problem)}: lines below the entropy of a target of {form.target_values} values"
         return (
-            f"up to {_about(most_extreme_points(form.states, form.rank))} extreme points are too many to list; the target has "
+            f"up to {_points(form)} extreme points are too many to list; the target has "
             f"{form.target_values} values, so lines below its entropy give a channel and a bound"
         )
 
@@ -254,7 +254,7 @@ class Coarse:
                 "groups of values, the bound is the group bound"
             )
         return (
-            f"up to {_about(most_extreme_points(form.states, form.rank))} extreme points are too many to list, and lines for a "
+            f"up to {_points(form)} extreme points are too many to list, and lines for a "
             f"target of {form.target_values} values would need a grid in {form.target_values - 1} dimensions; the channel is "
             f"a good one (made for {MOST_VALUES} groups of values, then mixed from extreme points found at random), the "
             "bound is the group bound"
@@ -361,9 +361,10 @@ def choose(problem: Problem, form: Form, asked: str | None = None) -> Plan:
     return next(Plan(solver.name, why) for solver in known if (why := solver.accepts(problem, form)) is not None)
 
 
-def _about(number: int) -> str:
-    """A whole number to two digits, or its power of ten where it is beyond floats."""
-    return f"{number:.2g}" if number < 10**300 else f"10^{int((number.bit_length() - 1) * math.log10(2))}"
+def _points(form: Form) -> str:
+    """How many extreme points there may be, to two digits, or the power of ten where that is beyond floats."""
+    number = most_extreme_points(form.states, form.rank)
+    return f"{number:.2g}" if number < 10**300 else f"10^{Decimal(number).adjusted()}"
 
 
 def _beyond(problem: Problem) -> str:
