@@ -200,15 +200,40 @@ def test_every_link_of_the_site_leads_somewhere(site, pages):
     assert broken == []
 
 
-def test_the_site_loads_nothing_from_elsewhere_and_runs_nothing(site, pages):
-    """But for the verifier, which its page carries in itself: see the test in tests/browser."""
+def test_the_site_loads_nothing_from_elsewhere(site, pages):
+    """Its style, its mark, and the script of the search; two pages carry all that they need (see tests/browser)."""
     for name, page in pages.items():
         own = {load for load in page.loads if not load.startswith("pictures/")}
-        assert own == (set() if name == "check.html" else {"style.css"}), name
-        assert page.scripts == (2 if name == "check.html" else 0), name
-    style = (site / "style.css").read_text(encoding="utf-8")
-    assert "url(" not in style
-    assert "@import" not in style
+        alone = name in ("check.html", "explainer.html")
+        assert own == (set() if alone else {"style.css", "mark.svg", "site.js"}), name
+        assert page.scripts == (2 if alone else 1), name
+    for name in ("style.css", "site.js"):
+        text = (site / name).read_text(encoding="utf-8")
+        assert not re.search(r"url\(|@import|https?:|fetch|XMLHttpRequest|sendBeacon|WebSocket", text), name
+
+
+def test_the_index_of_the_search_leads_to_headings_that_are_there(site, pages):
+    text = (site / "search-index.js").read_text(encoding="utf-8")
+    index = json.loads(text.removeprefix("choralIndex = ").removesuffix(";\n"))
+    assert {urlsplit(at).path for at, *_ in index} == set(pages)
+    for at, title, *_ in index:
+        parts = urlsplit(at)
+        assert not parts.fragment or unquote(parts.fragment) in pages[parts.path].anchors, at
+        assert title
+    assert sum("exclusive or" in words for *_, words in index) >= 1
+
+
+def test_formulas_are_drawn_by_the_browser(site):
+    """What stands between dollars in the sources is MathML in the pages, and no dollar is left over but in code."""
+    formulas = 0
+    for path in TEXTS[1:]:
+        prose = re.sub(r"^```.*?^```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        blocks = re.findall(r"^\$\$\n.*?\n\$\$$", prose, re.MULTILINE | re.DOTALL)
+        rest = re.sub(r"^\$\$\n.*?\n\$\$$", "", prose, flags=re.MULTILINE | re.DOTALL)
+        found = (site / f"{path.stem}.html").read_text(encoding="utf-8").count("<math ")
+        assert 2 * found == 2 * len(blocks) + rest.count("$"), path.name
+        formulas += found
+    assert formulas > 1
 
 
 def test_the_pictures_of_the_pages_are_what_the_library_draws():

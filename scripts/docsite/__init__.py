@@ -1,1 +1,4 @@
-"""The documentation site: docs/*.md and the docstrings, as plain pages that need no network and no scripts."""
+"""The documentation site: docs/*.md and the docstrings, as plain pages that need no network.
+
+Without scripts only the search is missing.
+"""

@@ -8,12 +8,15 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from docsite.check import box_of
+from docsite.box import box_of, filled
 from docsite.commands import commands_page
 from docsite.markdown import Page, page_of
 from docsite.reference import reference_pages
+from docsite.search import index_of
 
 HERE = Path(__file__).parent
+MARK = HERE.parents[1] / "src/choral/show/studio/static/icon.svg"
+"""The mark of choral, wherever it is shown."""
 
 
 def build(docs: Path, target: Path) -> list[Page]:
@@ -26,19 +29,30 @@ def build(docs: Path, target: Path) -> list[Page]:
     template = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined).get_template(
         "page.html"
     )
+    boxes = {name: box_of(name, library, [HERE / "style.css"]) for name, library in libraries(docs).items()}
     target.mkdir(parents=True, exist_ok=True)
+    mark = MARK.read_text(encoding="utf-8").replace("<svg ", '<svg aria-hidden="true" ', 1)
     for place, name in enumerate(order):
         around = {
             "before": pages[order[place - 1]] if place else None,
             "after": pages[order[place + 1]] if place + 1 < len(order) else None,
         }
-        box = box_of(docs / "check" / "verifier.js") if name == "check" else None
-        html = template.render(page=pages[name], sections=sections, pages=pages, box=box, **around)
+        page, box = pages[name], boxes.get(name)
+        body = filled(page.body, box) if box else page.body
+        html = template.render(page=page, body=body, sections=sections, pages=pages, box=box, mark=mark, **around)
         (target / f"{name}.html").write_text(html, encoding="utf-8")
-    shutil.copyfile(HERE / "style.css", target / "style.css")
+    (target / "search-index.js").write_text(index_of(pages[name] for name in order), encoding="utf-8")
+    for name in ("style.css", "site.js"):
+        shutil.copyfile(HERE / name, target / name)
+    shutil.copyfile(MARK, target / "mark.svg")
     for folder in ("check", "pictures"):
         shutil.copytree(docs / folder, target / folder, dirs_exist_ok=True)
     return [pages[name] for name in order]
+
+
+def libraries(docs: Path) -> dict[str, Path]:
+    """The pages with a script of their own, and what computes there."""
+    return {"check": docs / "check" / "verifier.js", "explainer": docs / "explainer" / "xor.js"}
 
 
 def contents(index: str, pages: dict[str, Page]) -> list[tuple[str, dict[str, str]]]:

@@ -2,7 +2,7 @@
 /* The page around the verifier: a file in, sentences out. The verifier runs in a worker of its own, so that the page stays alive. */
 {
   const place = (id) => document.getElementById(id);
-  const source = `${place("verifier").textContent}\nonmessage = ({ data }) => postMessage(choralVerifier.verify(new Uint8Array(data)));`;
+  const source = `${place("library").textContent}\nonmessage = ({ data }) => postMessage(choralVerifier.verify(new Uint8Array(data)));`;
   let worker = null;
 
   function fill(list, sentences) {

@@ -13,6 +13,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from docsite.mathml import with_mathematics
+
 LEXERS = {"python": "pycon", "console": "console", "text": "text", "signature": "python", "": "text"}
 TABLE = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
 
@@ -33,7 +35,7 @@ def page_of(name: str, text: str) -> Page:
     >>> page_of("x", "# A title\\n\\nSee [laws](laws.md#one).\\n\\n## One *more*").headings
     ((1, 'a-title', 'A title'), (2, 'one-more', 'One more'))
     """
-    reader = MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}).enable("table")
+    reader = with_mathematics(MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}).enable("table"))
     reader.add_render_rule("table_open", lambda *_: TABLE)
     reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
     tokens = reader.parse(text)
