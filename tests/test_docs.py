@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import json
 import os
 import random
@@ -12,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from html import unescape
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -266,3 +267,21 @@ def test_every_public_name_is_in_the_reference(pages):
     anchors = set().union(*(pages[f"{name}.html"].anchors for name in PAGES))
     missing = [name for name in choral.__all__ if name != "__version__" and f"choral-{name.lower()}" not in anchors]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("page", "function"), [("disclosing-reference", choral.disclose), ("release-reference", choral.fit)]
+)
+def test_every_parameter_stands_in_a_table(site, page, function):
+    """With its default, and with what it is: also those that another function describes."""
+    text = (site / f"{page}.html").read_text(encoding="utf-8")
+    start = text.index(f'id="choral-{function.__name__}"')
+    table = text[start : text.index("</table>", start)]
+    rows = dict(re.findall(r"<tr>\n<td><code>(\w+)</code></td>\n<td>(.*?)</td>\n<td>.+?</td>", table, re.DOTALL))
+    for name, parameter in inspect.signature(function).parameters.items():
+        default = (
+            ""
+            if parameter.default is parameter.empty
+            else f"<code>{escape(repr(parameter.default), quote=False)}</code>"
+        )
+        assert rows[name].replace("&quot;", '"') == default, name

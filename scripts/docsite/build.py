@@ -17,6 +17,8 @@ from docsite.search import index_of
 HERE = Path(__file__).parent
 MARK = HERE.parents[1] / "src/choral/show/studio/static/icon.svg"
 """The mark of choral, wherever it is shown."""
+STYLES = (HERE / "tokens.css", HERE / "style.css")
+"""The colours and the type scale, and what pages make of them."""
 
 
 def build(docs: Path, target: Path) -> list[Page]:
@@ -29,7 +31,7 @@ def build(docs: Path, target: Path) -> list[Page]:
     template = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined).get_template(
         "page.html"
     )
-    boxes = {name: box_of(name, library, [HERE / "style.css"]) for name, library in libraries(docs).items()}
+    boxes = {name: box_of(name, library, STYLES) for name, library in libraries(docs).items()}
     target.mkdir(parents=True, exist_ok=True)
     mark = MARK.read_text(encoding="utf-8").replace("<svg ", '<svg aria-hidden="true" ', 1)
     for place, name in enumerate(order):
@@ -42,8 +44,8 @@ def build(docs: Path, target: Path) -> list[Page]:
         html = template.render(page=page, body=body, sections=sections, pages=pages, box=box, mark=mark, **around)
         (target / f"{name}.html").write_text(html, encoding="utf-8")
     (target / "search-index.js").write_text(index_of(pages[name] for name in order), encoding="utf-8")
-    for name in ("style.css", "site.js"):
-        shutil.copyfile(HERE / name, target / name)
+    (target / "style.css").write_text("".join(path.read_text(encoding="utf-8") for path in STYLES), encoding="utf-8")
+    shutil.copyfile(HERE / "site.js", target / "site.js")
     shutil.copyfile(MARK, target / "mark.svg")
     for folder in ("check", "pictures"):
         shutil.copytree(docs / folder, target / folder, dirs_exist_ok=True)

@@ -83,7 +83,7 @@ def _public(module: ModuleType) -> list[str]:
 def _entry(name: str, subject: Any, mark: str) -> Iterator[str]:
     if isinstance(subject, ModuleType) or not callable(subject):
         return
-    yield f"{mark} {name}\n\n```signature\n{signature_of(name, subject)}\n```\n\n{markdown_of(subject)}\n"
+    yield f"{mark} {name}\n\n```signature\n{signature_of(name, subject)}\n```\n\n{markdown_of(subject, subject)}\n"
     if inspect.isclass(subject) and not issubclass(subject, Exception):
         for member, value in vars(subject).items():
             if member.startswith("_"):
@@ -92,7 +92,7 @@ def _entry(name: str, subject: Any, mark: str) -> Iterator[str]:
                 yield f"`.{member}`: {markdown_of(value)}\n"
             elif inspect.isfunction(value) or isinstance(value, classmethod | staticmethod):
                 method = value if inspect.isfunction(value) else value.__func__
-                yield f"```signature\n{signature_of('.' + member, method)}\n```\n\n{markdown_of(method)}\n"
+                yield f"```signature\n{signature_of('.' + member, method)}\n```\n\n{markdown_of(method, method)}\n"
 
 
 def signature_of(name: str, subject: Any) -> str:
@@ -115,18 +115,66 @@ def signature_of(name: str, subject: Any) -> str:
     return line if len(line) <= 88 else f"{short}(\n    " + ",\n    ".join(shown) + ",\n)"
 
 
-def markdown_of(subject: Any) -> str:
-    """A docstring as Markdown: examples and aligned columns as code, the rest as it is."""
-    blocks = re.split(r"\n\s*\n", inspect.cleandoc(subject.__doc__ or ""))
-    return "\n\n".join(_block(block) for block in blocks)
+def markdown_of(subject: Any, called: Any = None) -> str:
+    """A docstring as Markdown: examples as code, parameters as a table (with what is `called`), the rest as it is."""
+    text = inspect.cleandoc(subject.__doc__ or "")
+    if "The other arguments are those of `choral.disclose`" in text:
+        inherited = described(inspect.cleandoc(choral.disclose.__doc__ or ""))
+    else:
+        inherited = {}
+    blocks = (block for block in re.split(r"\n\s*\n", text) if block.strip())
+    return "\n\n".join(_block(block, called, inherited) for block in blocks)
 
 
-def _block(block: str) -> str:
+def described(block: str) -> dict[str, str]:
+    """Names at the left and what they mean at the right, from aligned lines.
+
+    >>> described("law    a law\\n       of columns\\nuse    columns")
+    {'law': 'a law of columns', 'use': 'columns'}
+    """
+    found: dict[str, str] = {}
+    for line in block.split("\n"):
+        start = re.match(r"(\w+) {2,}(\S.*)", line)
+        if start:
+            found[start[1]] = start[2]
+        elif found and re.match(r" {6,}\S", line):
+            found[next(reversed(found))] += " " + line.strip()
+        elif line.strip() and found:
+            break
+    return found
+
+
+def _table(said: dict[str, str], called: Any, inherited: dict[str, str]) -> str:
+    """A table of parameters: as the signature has them, with their defaults, or without where nothing is called."""
+    try:
+        given = {p.name: p for p in inspect.signature(called).parameters.values()} if called else {}
+    except ValueError:
+        given = {}
+    if not set(said) <= set(given):
+        rows = [f"| `{name}` | {_cell(text)} |" for name, text in said.items()]
+        return "\n".join(["| | |", "|---|---|", *rows])
+    rows = []
+    for name, parameter in given.items():
+        if text := said.get(name) or inherited.get(name):
+            default = "" if parameter.default is parameter.empty else f"`{parameter.default!r}`"
+            rows.append(f"| `{name}` | {default} | {_cell(text)} |")
+    return "\n".join(["| parameter | default | what it is |", "|---|---|---|", *rows])
+
+
+def _cell(text: str) -> str:
+    """Text that stands in one cell."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(p.replace("|", "\\|") if p.startswith("`") else re.sub(r"([*<|])", r"\\\1", p) for p in parts)
+
+
+def _block(block: str, called: Any, inherited: dict[str, str]) -> str:
     lines = block.split("\n")
     for place, line in enumerate(lines):
         if line.lstrip().startswith(">>>"):
             code = "```python\n" + inspect.cleandoc("\n".join(lines[place:])) + "\n```"
             return "\n".join([*map(_plain, lines[:place]), "", code]) if place else code
+    if (said := described(block)) and re.match(r"\w+ {2,}\S", lines[0]):
+        return _table(said, called, inherited)
     if any(re.match(r"\S+ {2,}\S", line) for line in lines) or all(line.startswith("    ") for line in lines if line):
         return "```text\n" + inspect.cleandoc(block) + "\n```"
     return "\n".join(map(_plain, lines))
