@@ -41,7 +41,7 @@ pictures: .venv/ready
 house: .venv/ready
 	PYTHONPATH=scripts $(BIN)/python -m house
 
-bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready
+bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
 	$(BIN)/python bench/rotation.py
@@ -49,6 +49,7 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready
 	$(BIN)/python bench/disclose.py
 	$(BIN)/python bench/out_of_sample.py
 	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py
+	FAIRLEARN_PYTHON=.venvs/fairlearn/bin/python $(BIN)/python bench/fairness.py
 
 .venvs/dit/ready:
 	$(PYTHON) -m venv .venvs/dit
@@ -58,6 +59,11 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready
 .venvs/opendp/ready:
 	$(PYTHON) -m venv .venvs/opendp
 	.venvs/opendp/bin/python -m pip install --quiet --disable-pip-version-check opendp==0.16.0
+	touch $@
+
+.venvs/fairlearn/ready:
+	$(PYTHON) -m venv .venvs/fairlearn
+	.venvs/fairlearn/bin/python -m pip install --quiet --disable-pip-version-check fairlearn==0.15.0
 	touch $@
 
 .venv/ready: requirements.txt pyproject.toml

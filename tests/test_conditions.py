@@ -78,7 +78,45 @@ def kept(law, d, promise):
     )
 
 
-def best(law, promises, use):
+def rows_under(law, other, promises, use, states, prior):
+    """The equations of promises under another law, per unit of the first law's mass; with those that mixtures need."""
+    at = {c: law.names.index(c) for c in law.names}
+    here = [
+        (tuple(law.alphabets[at[c]][i] for c, i in zip(law.names, cell, strict=True)), n)
+        for cell, n in law.cells.items()
+    ]
+    there = [(tuple(other.alphabets[at[c]][i] for c, i in zip(law.names, cell, strict=True)), n)
+             for cell, n in other.cells.items()]  # fmt: skip
+
+    def seen(cells, columns, value=None):
+        found, total = Counter(), 0
+        for cell, n in cells:
+            if value is None or tuple(cell[at[c]] for c in columns) == value:
+                found[tuple(cell[at[c]] for c in use)] += n
+                total += n
+        return found, total
+
+    def equal(a, b):
+        """The code is as likely given one as given the other."""
+        (a, m), (b, n) = a, b
+        return [[(F(a[s], m) - F(b[s], n)) / prior[s] for s in states]] if m and n else []
+
+    rows = equal(seen(here, []), seen(there, []))
+    for promise in promises:
+        hidden, _, known = promise.partition("|")
+        known, _, only = known.strip().partition("=")
+        hidden, known = hidden.strip().split("+"), [c for c in known.split("+") if c]
+        for v in {tuple(cell[at[c]] for c in known) for cell, _ in there}:
+            if only and str(v[0]) != only:
+                continue
+            among = seen(there, known, v)
+            rows += equal(seen(here, known, v), among)
+            for z in {tuple(cell[at[c]] for c in hidden) for cell, _ in there}:
+                rows += equal(seen(there, [*hidden, *known], (*z, *v)), among)
+    return rows
+
+
+def best(law, promises, use, also=()):
     """I_s by listing the vertices of the posteriors' polytope, built from the cells alone, and a linear program."""
     at = {c: law.names.index(c) for c in law.names}
     total = sum(law.cells.values())
@@ -106,6 +144,10 @@ def best(law, promises, use):
             seen_v[s, v] += n
         for z, v in zv:
             rows.append([(seen[s, z, v] - F(zv[z, v], of_v[v]) * seen_v[s, v]) / prior[s] for s in states])
+    named = [tuple(law.alphabets[at[c]][i] for c, i in zip(use, s, strict=True)) for s in states]
+    masses = dict(zip(named, (prior[s] for s in states), strict=True))
+    for other in also:
+        rows += rows_under(law, other, promises, use, named, masses)
     independent = []
     for row in rows:
         if np.linalg.matrix_rank(np.array([*independent, row], dtype=float)) > len(independent):
@@ -339,11 +381,12 @@ def test_bad_conditions_are_refused_with_a_remedy(protect, error):
     assert caught.value.remedy
 
 
-def test_conditions_beside_budgets_or_further_laws_are_refused():
+def test_conditions_beside_budgets_are_refused_and_the_remedy_is_said():
     law = ch.Joint.from_counts({cell: 1 + sum(cell) for cell in np.ndindex(2, 2, 2, 2)}, names=NAMES)
-    for more in ({"leakage": {"Z": 0.1}}, {"also": [law]}):
-        with pytest.raises(ProblemError, match="together with"):
+    for more in ({"leakage": {"Z": 0.1}}, {"ratio": {"Z": 2}}):
+        with pytest.raises(ProblemError, match="together with a budget") as caught:
             ch.disclose(law, "W", ["Z", "Z | V"], **more)
+        assert "Protect 'Z+V' together instead" in caught.value.remedy
 
 
 def test_values_in_conditions_can_be_quoted():
@@ -358,7 +401,7 @@ def test_values_in_conditions_can_be_quoted():
 
 
 def test_a_table_is_released_under_a_condition(tmp_path):
-    """From a CSV file: the condition is in the recipe, on the card and kept; a second release is refused."""
+    """From a CSV file: the condition is in the recipe, on the card and kept, also by a second release."""
     pick = random.Random(4)
     rows = [(pick.choice("fm"), pick.choice("abc"), pick.choice("xyz")) for _ in range(400)]
     lines = ["who,sex,region,school,outcome"]
@@ -378,8 +421,18 @@ def test_a_table_is_released_under_a_condition(tmp_path):
     assert leak.get((("sex",), ("region",)), 0.0) < 1e-12
     alone = ch.fit(tmp_path / "t.csv", protect=["sex"], **asked).audit()
     assert {(f.about, f.given): f.bits for f in alone.knowing}[("sex",), ("region",)] > 1e-4
-    with pytest.raises(ProblemError, match="condition"):
-        ch.fit_after(again, tmp_path / "t.csv", "school", ["sex"], ["sex", "region", "school"])
+    use = ["sex", "region", "school"]
+    for promise in ("sex | school", "region"):
+        with pytest.raises(ProblemError, match="already tells"):
+            ch.fit_after(again, tmp_path / "t.csv", "school", [promise], use)
+    second = ch.fit_after(again, tmp_path / "t.csv", "school", ["sex"], use, rel_tol=1e-3)
+    assert second.recipe.given == ("sex | region",)
+    assert kept(second.disclosure.law, second.disclosure, "sex | region")
+    assert kept(second.disclosure.law, second.disclosure, "sex")
+    first = ch.fit(tmp_path / "t.csv", protect=["sex+region"], **asked)
+    later = ch.fit_after(first, tmp_path / "t.csv", "school", ["sex | region", 'sex | "region=a"'], use, rel_tol=1e-3)
+    assert later.verify()["given"] == ["sex | region", "sex | region='a'"]
+    assert "sex | region" in repr(later.disclosure)
 
 
 def test_the_command_takes_conditions_with_quoted_values():

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import forgeries
 import pytest
+import test_conditions_laws as two_conditions
 import test_corpus
 import test_verifier_attacks as attacks
 from hypothesis import Phase, given, settings
@@ -85,6 +86,9 @@ LAW = ch.Joint.from_counts(
     },
     names=["W", "Z", "V", "X"],
 )
+SECOND = ch.Joint.from_counts(
+    {cell: 1 + (2 * cell[0] * cell[2] + cell[1] + 4 * cell[3]) % 7 for cell in LAW.cells}, names=LAW.names
+)
 LONG = {"target in use", "coarse", "leakage, coarse", "sandwich of three"}
 """Problems of the corpus that take most of its time, and are of no kind of their own to a verifier."""
 SAMPLES = [F(1, 2)] * 2, [[F(1, 2), F(1, 2), 0], [0, F(1, 4), F(3, 4)]]
@@ -93,6 +97,8 @@ MADE = {
     "given": lambda: ch.disclose(LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"]),
     "given a pair": lambda: ch.disclose(LAW, "W", ["V", "Z | V+X"], ["Z", "V", "X"]),
     "given one value": lambda: ch.disclose(LAW, "W", ["Z | W=1"], ["Z", "V", "X"]),
+    "given, two laws": lambda: ch.disclose(LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"], also=[SECOND]),
+    "given, two laws, one value": lambda: ch.disclose(LAW, "W", ["Z | W=1"], ["Z", "X"], also=[SECOND]),
     "rank": lambda: ch.disclose(LAW, "W", ["Z | V"], ["Z", "V", "X"], solver="rank"),
     "impossible types": lambda: ch.disclose(ch.Exchangeable(*SAMPLES, 3)),
     "three of five": lambda: ch.disclose(ch.Exchangeable([F(2, 3), F(1, 3)], ch.bsc(F(1, 10)), 5), order=3),
@@ -115,6 +121,14 @@ def test_both_verify_what_choral_makes_of_every_law_and_promise(tmp_path):
     for promise in ("tells nothing about Z and V", "who already knows V and X", "(where W is 1)", "any 3 of the 5 samples",
                     "at most 0.05 bits about X1", "1.25 times as likely", "under 1 further law"):  # fmt: skip
         assert promise in kinds
+
+
+def test_both_refuse_a_code_that_tells_which_law_holds_to_whoever_knows_the_condition(tmp_path):
+    document, others = two_conditions.three_laws()
+    kept = [{**document, "also": [other]} for other in others]
+    not_kept = [{**document, "also": others}, two_conditions.publishing_x()]
+    found = both(texts_of([*kept, *not_kept]), tmp_path)
+    assert [other["private"] for other in found] == [True, True, False, False]
 
 
 def test_both_verify_files_of_before_and_of_tables(tmp_path):

@@ -895,8 +895,6 @@ const choralVerifier = (() => {
     need(document.get("version") === 2n, claim, "they belong to version 2 of the format");
     need(document.get("law").get("kind") === "table", claim, "they are defined for laws that are tables");
     need(Array.isArray(listed) && listed.length > 0, claim, "there are none");
-    const also = document.get("also");
-    need(!(Array.isArray(also) && also.length > 0), claim, "they are not defined beside further laws");
     return listed.map((entry) => {
       const keys = entry instanceof Map ? [...entry.keys()] : [];
       need(keys.length > 0 && keys.every((key) => ["hidden", "known", "only"].includes(key)), claim, () => `bad promise ${quoted(entry)}`);
@@ -956,6 +954,28 @@ const choralVerifier = (() => {
     return `To somebody who already knows ${called}, the code tells nothing more about ${what}.`;
   }
 
+  /* For every value v of what is known, how likely each code is given it, as [mass, unit, weight of v]; only where something is promised. */
+  function givenKnown({ known, limits }, law, codes, meter, claim) {
+    const at = limits.map(({ name, index }) => [known.indexOf(name), index]);
+    const { values, shares } = withCodes(law.joint(known, (value) => at.every(([place, index]) => value[place] === index)), codes, meter, claim);
+    return new Map([...values].map(([v, weight]) => [v, shares.map(({ found, below }) => [found.get(v) ?? 0n, below * weight])]));
+  }
+
+  /* A promise with a condition under a further law: it is kept there, and given what is known no code is likelier than under the laws before. */
+  function checkConditionUnder(condition, other, codes, meter, claim, before) {
+    const told = givenKnown(condition, other, codes, meter, claim);
+    if (told.size === 0) return;
+    checkCondition(condition, other, codes, meter);
+    for (const [v, here] of told) {
+      const there = before.get(v) ?? here;
+      before.set(v, there);
+      const wide = here.reduce((most, [, unit], y) => Math.max(most, words(unit), words(there[y][1])), 1);
+      meter.pay(here.length * 2 * product(wide, wide), claim);
+      const same = here.every(([mass, unit], y) => mass * there[y][1] === there[y][0] * unit);
+      need(same, claim, () => `to somebody who knows ${condition.known.map(shown).join(" and ")}, a code tells which law holds`);
+    }
+  }
+
   function summed(values, key) {
     const found = new Map();
     for (const [value, weight] of values) found.set(key(value), (found.get(key(value)) ?? 0n) + weight);
@@ -963,13 +983,13 @@ const choralVerifier = (() => {
   }
 
   /* The same under a further law, and every code as likely as under the law. */
-  function checkFurther(listed, number, document, law, promises, codes, meter) {
+  function checkFurther(listed, number, law, promises, before, codes, meter) {
     const claim = `further law ${number}`;
     need(listed instanceof Map && listed.get("kind") === "table" && law.symbols !== undefined, claim, "it is no table");
     const columns = listed.get("columns");
     need(Array.isArray(columns), claim, "it has no columns");
     for (const name of columns) need(law.columns.includes(name), claim, () => `${quoted(name)} is no column of the law`);
-    const needed = [...law.use, ...promises.groups.flat()];
+    const needed = [...law.use, ...promises.groups.flat(), ...promises.conditions.flatMap(({ hidden, known }) => [...hidden, ...known])];
     need(needed.every((name) => columns.includes(name)), claim, "it lacks a column that is used or protected");
     const asked = new Map([["reveal", [...law.use]], ["use", [...law.use]]]);
     const other = tableLaw(listed, asked, claim, meter);
@@ -981,6 +1001,7 @@ const choralVerifier = (() => {
     for (const names of promises.groups) {
       need(independent(withCodes(other.joint(names), codes, meter, claim)), claim, () => `under it, the code tells something about ${law.called(names)}`);
     }
+    promises.conditions.forEach((condition, i) => checkConditionUnder(condition, other, codes, meter, claim, before[i]));
     const [here, there] = [law, other].map((one) => withCodes(one.joint(law.use), codes, meter, claim));
     const mass = (one, other, y) => one.shares[y].all * other.shares[y].below * other.total; // of a code, in one unit for both
     const same = codes.every((_, y) => mass(here, there, y) === mass(there, here, y));
@@ -1177,7 +1198,8 @@ const choralVerifier = (() => {
     }
     promises.groups.forEach((names, i) => found.promises.push(checkGroup(names, promises.budgets[i], claims.leakage[i], law, codes, meter)));
     for (const condition of promises.conditions) found.promises.push(checkCondition(condition, law, codes, meter));
-    promises.also.forEach((listed, i) => checkFurther(listed, i + 1, document, law, promises, codes, meter));
+    const before = promises.also.length > 0 ? promises.conditions.map((condition) => givenKnown(condition, law, codes, meter, "further laws")) : [];
+    promises.also.forEach((listed, i) => checkFurther(listed, i + 1, law, promises, before, codes, meter));
     if (promises.also.length > 0) {
       found.promises.push(`All this holds under ${promises.also.length} further law${promises.also.length > 1 ? "s" : ""} too, and no code tells which law holds.`);
     }

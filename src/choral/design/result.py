@@ -29,6 +29,9 @@ from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import Claims, ExactChannel, Solution, Status
 from choral.problem.utility import Decisions
 
+SHOWN = 6
+"""Protected groups, and promises given what others know, that one line about a disclosure names: more do not fit it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Disclosure:
@@ -293,8 +296,10 @@ class Disclosure:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        private = ", ".join(self.problem.protection(g) for g in range(min(6, len(self.problem.groups))))
-        more = ", …" if len(self.problem.groups) > 6 else ""
+        named = [self.problem.protection(g) for g in range(min(SHOWN, len(self.problem.groups)))]
+        named += [promise.name for promise in self.problem.conditions[:SHOWN]]
+        private, listed = ", ".join(named), len(self.problem.groups) + len(self.problem.conditions)
+        more = ", …" if listed > len(named) else ""
         return (
             f"Disclosure({self.problem.target.name}: "
             f"{self._worth}{self.information:.9f} of at most {self.upper_bound:.9f} bits{self.as_claimed}, "

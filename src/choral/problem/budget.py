@@ -42,12 +42,13 @@ class FurtherLaw:
     """Another law on the same states, as integer weights over its own total; a state may have none.
 
     `joint` has the columns and alphabets of the first law; `groups[g]` lists (state, value, weight) for the g-th protected
-    group of the problem.
+    group of the problem, `conditions[c]` the same for the (Z, V) of its c-th promise that has a condition.
     """
 
     joint: Joint
     weights: tuple[int, ...]
     groups: tuple[tuple[tuple[int, int, int], ...], ...]
+    conditions: tuple[tuple[tuple[int, int, int], ...], ...] = ()
 
     @property
     def total(self) -> int:
@@ -128,14 +129,19 @@ def _amount(value: Any, kind: str, name: str) -> Fraction:
 
 
 def further_law(
-    joint: Joint, other: Any, used: Sequence[str], groups: Sequence[Sequence[str]], place: str
+    joint: Joint,
+    other: Any,
+    used: Sequence[str],
+    groups: Sequence[Sequence[str]],
+    conditions: Sequence[Sequence[str]],
+    place: str,
 ) -> FurtherLaw:
-    """Another joint law as the states and groups of a problem on the first see it.
+    """Another joint law as the states, groups and conditions (their columns, hidden and known) of a problem see it.
 
     Every state that it gives a probability must have one under the first law: the channel has no row for others.
     """
     needed(Joint, other, f"{place} is a {{}}.", "Give Joint laws on the same columns.")
-    columns = {*used, *(column for group in groups for column in group)}
+    columns = {*used, *(column for group in (*groups, *conditions) for column in group)}
     names = [name for name in joint.names if name in columns]
     for name in names:
         if name not in other.names:
@@ -154,7 +160,7 @@ def further_law(
             )
         weights[number[cell]] = weight
     seen = []
-    for group in groups:
+    for group in (*groups, *conditions):
         code = {cell: v for v, cell in enumerate(joint.weights(group))}
         rows = []
         for cell, weight in law.weights([*used, *group]).items():
@@ -166,7 +172,7 @@ def further_law(
                 )
             rows.append((number[cell[: len(used)]], code[value], weight))
         seen.append(tuple(sorted(rows)))
-    return FurtherLaw(law, tuple(weights), tuple(seen))
+    return FurtherLaw(law, tuple(weights), tuple(seen[: len(groups)]), tuple(seen[len(groups) :]))
 
 
 def _translated(joint: Joint, other: Joint, names: Sequence[str], place: str) -> Joint:

@@ -137,10 +137,12 @@ class FurtherRow:
     Of a condition: value(s) = P(z, v | s) - p(z | v) P(v | s), for p(z, y | v) = p(z | v) p(y | v).
     Of a further law q, for a group and a value z: value(s) = (q(s)/p(s)) (Q(z | s) - q(z)), for q(z, y) = q(z) q(y). One
     row more per law says q(y) = p(y), value(s) = q(s)/p(s) - 1: then the code does not tell which law holds, and every
-    mixture of the laws is private: Σ_i c_i q_i(z, y) = Σ_i c_i q_i(z) p(y).
+    mixture of the laws is private: Σ_i c_i q_i(z, y) = Σ_i c_i q_i(z) p(y). Of a further law and a condition: the row of the
+    condition under q, value(s) = (q(s)/p(s)) (Q(z, v | s) - q(z | v) Q(v | s)); and for every v one that says
+    q(y | v) = p(y | v), value(s) = q(s, v) / (p(s) q(v)) - P(v | s) / p(v), for mixtures to keep the promise as well.
     """
 
-    place: tuple[int, ...]
+    place: tuple[int | str, ...]
     numerators: tuple[int, ...]
     divisor: int
 
@@ -157,7 +159,10 @@ def condition_rows(problem: Problem) -> tuple[FurtherRow, ...]:
 
 @lru_cache(maxsize=4)
 def further_rows(problem: Problem) -> tuple[FurtherRow, ...]:
-    """The equations of all further laws; `place` is (law, group, value), or (law,) for the row of masses."""
+    """The equations of all further laws; `place` is (law, group, value), or (law,) for the row of masses.
+
+    Of a condition it is (law, "given", condition, value of (Z, V)), and (law, "known", condition, the first value with v).
+    """
     rows = []
     for k, law in enumerate(problem.further):
         total, square = law.total, law.total**2
@@ -171,7 +176,36 @@ def further_rows(problem: Problem) -> tuple[FurtherRow, ...]:
                 rows.append(FurtherRow((k, g, v), tuple(problem.total * x for x in numerators), square))
         masses = [problem.total * q - total * w for q, w in zip(law.weights, problem.weights, strict=True)]
         rows.append(FurtherRow((k,), tuple(masses), total))
+        for c in range(len(problem.conditions)):
+            rows += _condition_under(problem, k, c)
     return tuple(rows)
+
+
+def _condition_under(problem: Problem, k: int, c: int) -> list[FurtherRow]:
+    """The equations of the c-th condition under the k-th further law; none for a v that it gives no probability."""
+    law, promise = problem.further[k], problem.conditions[c]
+    alone: dict[int, dict[int, int]] = {}
+    for s, i, w in law.conditions[c]:
+        alone.setdefault(i, {})[s] = w
+    members: dict[int, list[int]] = {}
+    for i, v in enumerate(promise.given):
+        if v >= 0:
+            members.setdefault(v, []).append(i)
+    before = promise.known_by_state(problem.size)
+    rows = []
+    for v, values in members.items():
+        known = [sum(alone.get(i, {}).get(s, 0) for i in values) for s in range(problem.size)]
+        n, m = promise.of_condition[v], sum(known)
+        if not m:
+            continue
+        for i in values:
+            here = alone.get(i, {})
+            mine = sum(here.values())
+            numerators = tuple(problem.total * (m * here.get(s, 0) - mine * b) for s, b in enumerate(known))
+            rows.append(FurtherRow((k, "given", c, i), numerators, law.total * m))
+        masses = tuple(problem.total * (n * b - m * a) for a, b in zip(before[v], known, strict=True))
+        rows.append(FurtherRow((k, "known", c, values[0]), masses, n * m))
+    return rows
 
 
 def row_places(problem: Problem) -> list[list[Any]]:

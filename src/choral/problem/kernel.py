@@ -111,18 +111,23 @@ class Conditional:
                 sums[v] = sums.get(v, 0) + weight
         return sums
 
+    def known_by_state(self, size: int) -> dict[int, list[int]]:
+        """w(s; v) at every state, for every v that is promised something about."""
+        found = {v: [0] * size for v in self.of_condition}
+        for s, i, w in zip(self.both.state.tolist(), self.both.value.tolist(), self.both.weight, strict=True):
+            if self.given[i] >= 0:
+                found[self.given[i]][s] += w
+        return found
+
     def rows(self, size: int) -> list[tuple[int, list[int], int]]:
         """For every value (z, v): its number, n(v) w(s; z, v) - n(z, v) w(s; v) at every state, and n(v).
 
         That is n(v) w(s) [P(z, v | s) - p(z | v) P(v | s)]; summed against p(y | s) of any private code it is zero.
         """
-        with_condition: dict[int, list[int]] = {v: [0] * size for v in self.of_condition}
+        with_condition, found = self.known_by_state(size), []
         alone = [[0] * size for _ in self.given]
         for s, i, w in zip(self.both.state.tolist(), self.both.value.tolist(), self.both.weight, strict=True):
             alone[i][s] = w
-            if self.given[i] >= 0:
-                with_condition[self.given[i]][s] += w
-        found = []
         for i, v in enumerate(self.given):
             if v >= 0:
                 n, mine = self.of_condition[v], self.both.marginal[i]

@@ -101,11 +101,11 @@ def with_budgets(
     """The problem with budgets for some of its groups, or with further laws."""
     names, columns = [g.name for g in problem.groups], [g.columns for g in problem.groups]
     budgets = budgets_for(names, columns, leakage, ratio)
-    if problem.conditions and (budgets or also):
-        first, beside = problem.conditions[0], "a budget" if budgets else "further laws"
+    if problem.conditions and budgets:
+        first = problem.conditions[0]
         raise ProblemError(
-            f"'{first.name}' together with {beside}.",
-            f"Protect '{'+'.join(first.both.columns)}' together instead, or leave out the {beside.split()[-1]}.",
+            f"'{first.name}' together with a budget.",
+            f"Protect '{'+'.join(first.both.columns)}' together instead, or leave out the budget.",
         )
     if also is None or (isinstance(also, Sequence) and not also):
         return replace(problem, budgets=budgets) if budgets else problem
@@ -118,8 +118,9 @@ def with_budgets(
             "A budget together with further laws.",
             "Ask for one of them: budgets are about one law, also= for independence.",
         )
+    given = [promise.both.columns for promise in problem.conditions]
     further = tuple(
-        further_law(law.table, other, problem.columns, columns, f"law {k} in `also`")
+        further_law(law.table, other, problem.columns, columns, given, f"law {k} in `also`")
         for k, other in enumerate(also, start=1)
     )
     return replace(problem, further=further)

@@ -24,6 +24,11 @@ class Promise:
     text: str = field(default="", compare=False, repr=False)
 
     @property
+    def key(self) -> tuple[Any, ...]:
+        """The same for promises that say the same, whatever order their columns are named in."""
+        return frozenset(self.hidden), frozenset(self.known), frozenset(self.only)
+
+    @property
     def written(self) -> str:
         """As it stands in `protect`."""
         only = {name: f'"{name}={value}"' for name, value in self.only}
@@ -118,8 +123,7 @@ def twice(promises: Sequence[Promise]) -> Promise | None:
     """A promise that is made twice."""
     seen = set()
     for promise in promises:
-        key = (frozenset(promise.hidden), frozenset(promise.known), promise.only)
-        if key in seen:
+        if promise.key in seen:
             return promise
-        seen.add(key)
+        seen.add(promise.key)
     return None

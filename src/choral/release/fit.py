@@ -314,16 +314,10 @@ def state_before(cell: Cell, use: Sequence[str], earlier: Recipe) -> int:
 
 
 def united(table: Source, roles: Roles, earlier: Recipe) -> Roles:
-    """What is asked for, with the groups of an earlier release; raises unless the columns that it looks at are used too.
+    """What is asked for, with the promises of an earlier release; raises unless the columns that it looks at are used too.
 
     Both codes are published, and the pair looks at what either looks at: so these columns are not added in silence.
     """
-    conditions = (*(promise.written for promise in roles.given), *earlier.given)
-    if conditions:
-        raise ProblemError(
-            f"A second release with the condition '{conditions[0]}'.",
-            "After an earlier release, or after this one, protect the columns of the condition together: Z+V.",
-        )
     left_out = [name for name in earlier.use if name not in roles.use]
     if left_out:
         whole = ",".join((*earlier.use, *(name for name in roles.use if name not in earlier.use)))
@@ -335,8 +329,9 @@ def united(table: Source, roles: Roles, earlier: Recipe) -> Roles:
         )
     use = (*earlier.use, *(name for name in roles.use if name not in earlier.use))
     known = {frozenset(group) for group in earlier.protect}
-    groups = (*earlier.protect, *(group for group in roles.protect if frozenset(group) not in known))
-    return Question(roles.reveal, groups, use).about(list(table.columns))
+    groups = [*earlier.protect, *(group for group in roles.protect if frozenset(group) not in known)]
+    promises = {promise.key: promise for promise in (*map(read_promise, earlier.given), *roles.given)}
+    return Question(roles.reveal, [*groups, *promises.values()], use).about(list(table.columns))
 
 
 def _with_alphabets(columns: Sequence[Column], joint: Joint) -> list[Column]:

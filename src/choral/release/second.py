@@ -5,8 +5,9 @@ the columns that the second uses, among which must be those of the first. Then f
 
     p(z | y₁, y₂) = p(z | y₁) = p(z),
 
-the first equation because Y₂ is private under p(· | y₁), the second because Y₁ is private. So the pair is a channel that is
-private for all groups, and it is certified as such, by the verifier that checks every release: nothing rests on this module.
+the first equation because Y₂ is private under p(· | y₁), the second because Y₁ is private; and so for every promise Z | V,
+with p(z | v, y₁, y₂) = p(z | v, y₁) = p(z | v). So the pair is a channel that is private for all groups, and it is certified
+as such, by the verifier that checks every release: nothing rests on this module.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from choral.design.disclose import certified, solved
 from choral.design.limits import Limits, Progress
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
-from choral.problem.kernel import Problem
+from choral.problem.kernel import Problem, Variable
 from choral.problem.question import Group, Question
 from choral.problem.solution import ExactChannel, Row, Solution, row_of
 from choral.proofs.group import GroupBound
@@ -143,25 +144,39 @@ def _earlier_rows(earlier: Release, posed: Posed) -> list[dict[int, Fraction]]:
 
 
 def _check_private(problem: Problem, before: Sequence[Mapping[int, Fraction]]) -> None:
-    """Raise, with the reason, if the earlier code depends on a group that is to be protected."""
-    for group in problem.groups:
-        joint: dict[tuple[int, int], Fraction] = {}
-        for s, z, w in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
-            for y, p in before[s].items():
-                joint[z, y] = joint.get((z, y), Fraction(0)) + w * p
-        of_code: dict[int, Fraction] = {}
-        for (_, y), mass in joint.items():
-            of_code[y] = of_code.get(y, Fraction(0)) + mass
-        marginal = group.marginal
-        if any(
-            joint.get((z, y), Fraction(0)) * problem.total != marginal[z] * mass
-            for z in range(len(marginal))
-            for y, mass in of_code.items()
-        ):
+    """Raise, with the reason, if the earlier code depends on what is to be protected."""
+    promises = [(group, [0] * len(group.values), f"'{group.name}'") for group in problem.groups]
+    for promise in problem.conditions:
+        who = " and ".join(promise.known)
+        words = f"'{'+'.join(promise.hidden)}' to whoever knows {who}"
+        promises.append((promise.both, list(promise.given), words))
+    for variable, given, words in promises:
+        if _tells(variable, given, before):
             raise ProblemError(
-                f"The code of the earlier release already tells about '{group.name}', which it does not protect.",
+                f"The code of the earlier release already tells about {words}, which it does not protect.",
                 "Nothing published later can undo that: a first release must protect what any later one is to protect.",
             )
+
+
+def _tells(variable: Variable, given: Sequence[int], before: Sequence[Mapping[int, Fraction]]) -> bool:
+    """Whether the earlier code depends on a variable among the values with the same condition; those below 0 do not count."""
+    joint: dict[tuple[int, int], Fraction] = {}
+    for s, z, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
+        for y, p in before[s].items():
+            joint[z, y] = joint.get((z, y), Fraction(0)) + w * p
+    of_code: dict[tuple[int, int], Fraction] = {}
+    for (z, y), mass in joint.items():
+        of_code[given[z], y] = of_code.get((given[z], y), Fraction(0)) + mass
+    of_condition: dict[int, int] = {}
+    for v, weight in zip(given, variable.marginal, strict=True):
+        of_condition[v] = of_condition.get(v, 0) + weight
+    return any(
+        joint.get((z, y), Fraction(0)) * of_condition[v] != variable.marginal[z] * mass
+        for (v, y), mass in of_code.items()
+        if v >= 0
+        for z in range(len(given))
+        if given[z] == v
+    )
 
 
 def _given(posed: Posed, before: Sequence[Mapping[int, Fraction]], y: int) -> Posed:

@@ -78,8 +78,8 @@ def check_privacy(document):
     prior = law.weights(used)
     channel = Channel(document, prior)
     check_groups(law, used, groups, budgets, channel, prior, None, lambda line: None)
-    check_conditions(used, conditions, channel, prior, lambda line: None)
-    check_further(document, law, used, groups, channel, lambda line: None)
+    kept = check_conditions(used, conditions, channel, prior, lambda line: None)
+    check_further(document, law, used, groups, conditions, kept, channel, lambda line: None)
 
 
 def verify(text, say=lambda line: None, budget=None, until="bound"):
@@ -136,8 +136,8 @@ def verified(document, say, until):
     say("holds        every weight is a non-negative integer, and the codes of each state sum to its prior")
     stated_leakage = leakages_of(document, budgets)
     check_groups(law, used, groups, budgets, channel, prior, stated_leakage, say)
-    check_conditions(used, conditions, channel, prior, say)
-    further = check_further(document, law, used, groups, channel, say)
+    kept = check_conditions(used, conditions, channel, prior, say)
+    further = check_further(document, law, used, groups, conditions, kept, channel, say)
     found = {
         "verified": False,
         "checked": until,

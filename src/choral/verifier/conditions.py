@@ -31,6 +31,10 @@ class Condition:
         meant = all(self.only.get(name, i) == i for name, i in zip(self.known, v))
         return v if meant else None
 
+    def under(self, law):
+        """The same promise under another law with the same alphabets."""
+        return Condition(law, self.hidden, self.known, self.only)
+
     def words(self):
         """The promise for people to read."""
         known, hidden = " and ".join(self.shown), " and ".join(map(shown_name, self.hidden))
@@ -44,11 +48,7 @@ def conditions_of(document, law, target):
         return []
     need(document["version"] == 2, claim, "they belong to version 2 of the format")
     need(isinstance(law, Table), claim, "they are defined for laws that are tables")
-    need(
-        not document.get("also") and document.get("budgets") is None,
-        claim,
-        "they are not defined beside budgets or further laws",
-    )
+    need(document.get("budgets") is None, claim, "they are not defined beside budgets")
     need(isinstance(listed, list) and listed, claim, "there are none")
     found = []
     for given in listed:
@@ -80,7 +80,8 @@ def conditions_of(document, law, target):
 
 
 def check_conditions(used, conditions, channel, prior, say):
-    """Every promise with a condition, as equations between integers."""
+    """Every promise with a condition, as equations between integers. Returns for each {v: {y: mass}} and {v: weight}."""
+    found = []
     for condition in conditions:
         law = condition.law
         both, alone = channel.sums([Shares(law, used, names, prior) for names in (condition.columns, condition.known)])
@@ -98,6 +99,29 @@ def check_conditions(used, conditions, channel, prior, say):
                         f"the value {brief(value)} and code {y} are not independent there",
                     )
         say(f"holds        {condition.words()}, exactly")
+        found.append((alone, condition.alone))
+    return found
+
+
+def check_same_given(conditions, before, after, codes, claim):
+    """q(y | v) = p(y | v) for every promise and every v that both laws know: then mixtures of the laws keep the promise.
+
+    Σ_i c_i q_i(z, v, y) = Σ_i c_i q_i(z, v) p(y | v), since q_i(z, v, y) = q_i(z, v) q_i(y | v). `before` and `after` are
+    what `check_conditions` returned; `before` learns the v that it did not know, so that the next law is compared there too.
+    """
+    for condition, (known, weights), (other, others) in zip(conditions, before, after):
+        wide = max(map(int.bit_length, [*weights.values(), *others.values()]))
+        spend(len(others) * codes * (20 + 4 * product(wide, wide + 64)), f"the promise {condition.name}")
+        for v, weight in others.items():
+            if any(condition.only.get(name, i) != i for name, i in zip(condition.known, v)):
+                continue
+            if v not in weights:
+                known[v], weights[v] = other[v], weight
+                continue
+            for y in range(codes):
+                if other[v].get(y, 0) * weights[v] != known[v].get(y, 0) * weight:
+                    told = " and ".join(map(shown_name, condition.known))
+                    raise ClaimFailed(claim, f"to somebody who knows {told}, code {y} tells which law holds")
 
 
 class ConditionRow:
@@ -139,3 +163,43 @@ def condition_row(row, conditions, used, prior):
     value = conditions[row[1]].values[row[2]]
     need(conditions[row[1]].condition(value) is not None, claim, f"nothing is promised about the row {brief(row)}")
     return ConditionRow(conditions[row[1]], value, used, prior)
+
+
+class RowUnder:
+    """An equation of a condition and a further law q: Σ_s p(s|y) value(s) = 0, value(s) = numerator / (w_s · divisor).
+
+    "given": value(s) = (q(s)/p(s)) (Q(z, v | s) - q(z | v) Q(v | s)), the promise under q. "known":
+    value(s) = q(s, v) / (p(s) q(v)) - P(v | s) / p(v), for q(y | v) = p(y | v).
+    """
+
+    def __init__(self, kind, condition, value, used, law, prior, other, weights):
+        n, m, v = law.total, other.total, condition.condition(value)
+        wide = n.bit_length() + m.bit_length()
+        spend(len(prior) * (20 + 4 * product(wide, wide)), "the equations of a condition under a further law")
+        hold(len(prior), "the equations of a condition under a further law")
+        there = condition.under(other)
+        need(v in there.alone, "upper bound", f"a further law gives no probability to what '{condition.name}' is about")
+        known, self.numerators = other.seen_from(used, condition.known, weights), {}
+        if kind == "given":
+            seen = other.seen_from(used, condition.columns, weights)
+            whole, mine, self.divisor = there.alone[v], there.both.get(value, 0), m * there.alone[v]
+            for state in prior:
+                here = (seen[state].get(value, 0), known[state].get(v, 0)) if state in weights else (0, 0)
+                self.numerators[state] = n * (whole * here[0] - mine * here[1])
+            return
+        before = law.seen_from(used, condition.known, prior)
+        self.divisor = condition.alone[v] * there.alone[v]
+        for state in prior:
+            here = known[state].get(v, 0) if state in weights else 0
+            self.numerators[state] = n * (condition.alone[v] * here - there.alone[v] * before[state].get(v, 0))
+
+
+def row_under(row, conditions, used, law, prior, other, weights):
+    """The equation that a proof names as ["also", law, "given" or "known", condition, value]."""
+    claim, kind = "upper bound", row[2]
+    need(kind in ("given", "known") and 0 <= row[3] < len(conditions), claim, f"bad row {brief(row)}")
+    condition = conditions[row[3]]
+    need(0 <= row[4] < len(condition.values), claim, f"bad row {brief(row)}")
+    value = condition.values[row[4]]
+    need(condition.condition(value) is not None, claim, f"nothing is promised about the row {brief(row)}")
+    return RowUnder(kind, condition, value, used, law, prior, other, weights)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from choral.verifier.claims import ClaimFailed, brief, need
+from choral.verifier.conditions import check_conditions, check_same_given
 from choral.verifier.core import Shares, Table, independence, shown, within_ratio
 from choral.verifier.information import compare_bound, leakage
 from choral.verifier.intervals import interval
 from choral.verifier.names import shown_group, shown_name
+
+
+def quietly(line):
+    """Say nothing: what holds under a further law is said in one line for all of it."""
 
 
 def words_for(budget):
@@ -39,13 +44,15 @@ def check_groups(law, used, groups, budgets, channel, prior, stated, say):
         say(f"holds        {name} stays {words_for(budget)}: {told[1]:.15f} bits are told")
 
 
-def check_further(document, law, used, groups, channel, say):
+def check_further(document, law, used, groups, conditions, kept, channel, say):
     """Privacy of every group under every further law q, and q(y) = p(y): then every mixture of the laws is private.
 
-    Returns for each law its table and prior. A further law has the columns that matter, with the alphabets of the first.
+    Of every promise with a condition the same, and q(y | v) = p(y | v); `kept` is what `check_conditions` found. Returns for
+    each law its table and prior. A further law has the columns that matter, with the alphabets of the first.
     """
     listed = document.get("also", [])
     need(isinstance(listed, list), "further laws", "they are not a list")
+    kept = [(dict(alone), dict(weights)) for alone, weights in kept]
     laws = []
     for number, given in enumerate(listed, start=1):
         claim = f"further law {number}"
@@ -57,7 +64,7 @@ def check_further(document, law, used, groups, channel, say):
             need(name in law.columns, claim, f"{brief(name)} is no column of the law")
             same = alphabet == law.alphabets[law.columns.index(name)]
             need(same, claim, f"its alphabet of {shown_name(name)} is not that of the law")
-        needed = {*used, *(name for group in groups for name in group)}
+        needed = {*used, *(name for group in groups for name in group), *(c for one in conditions for c in one.columns)}
         need(needed <= set(other.columns), claim, "it lacks a column that is used or protected")
         prior = other.weights(used)
         for state in prior:
@@ -70,6 +77,8 @@ def check_further(document, law, used, groups, channel, say):
         by_group = moved.sums([Shares(other, used, group, prior) for group in groups])
         for group, found in zip(groups, by_group):
             independence(other, group, moved, found)
+        same = [condition.under(other) for condition in conditions]
+        check_same_given(same, kept, check_conditions(used, same, moved, prior, quietly), channel.codes, claim)
         say("further law  " + "\n             ".join(other.describe()))
         say(f"holds        the same under further law {number}, and no code tells which law holds")
         laws.append((other, prior))

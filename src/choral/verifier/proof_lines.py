@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from choral.verifier.claims import brief, need
-from choral.verifier.conditions import condition_row
+from choral.verifier.conditions import condition_row, row_under
 from choral.verifier.core import Contained
 from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import DOWN, LN2, LOGARITHM, UP, add, entropy, interval, ratio, subtract
@@ -183,10 +183,15 @@ def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
             seen.add(tuple(row))
             continue
         need(row[0] == "also", "upper bound", f"bad row {brief(row)}")
-        good = len(row) in (2, 4) and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(further)
-        need(good and tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
+        numbers = row[1:] if len(row) < 5 else [row[1], *row[3:]]
+        good = len(row) in (2, 4, 5) and all(type(x) is int for x in numbers) and 0 <= row[1] < len(further)
+        need(good and (len(row) < 5 or isinstance(row[2], str)), "upper bound", f"bad row {brief(row)}")
+        need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
         seen.add(tuple(row))
         other, weights = further[row[1]]
+        if len(row) == 5:
+            beyond.append((i, row_under(row, conditions, used, law, prior, other, weights)))
+            continue
         if len(row) == 2:
             beyond.append((i, FurtherRow(law, prior, other, weights)))
             continue

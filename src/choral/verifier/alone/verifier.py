@@ -935,6 +935,10 @@ class Condition:
         meant = all(self.only.get(name, i) == i for name, i in zip(self.known, v))
         return v if meant else None
 
+    def under(self, law):
+        """The same promise under another law with the same alphabets."""
+        return Condition(law, self.hidden, self.known, self.only)
+
     def words(self):
         """The promise for people to read."""
         known, hidden = " and ".join(self.shown), " and ".join(map(shown_name, self.hidden))
@@ -948,11 +952,7 @@ def conditions_of(document, law, target):
         return []
     need(document["version"] == 2, claim, "they belong to version 2 of the format")
     need(isinstance(law, Table), claim, "they are defined for laws that are tables")
-    need(
-        not document.get("also") and document.get("budgets") is None,
-        claim,
-        "they are not defined beside budgets or further laws",
-    )
+    need(document.get("budgets") is None, claim, "they are not defined beside budgets")
     need(isinstance(listed, list) and listed, claim, "there are none")
     found = []
     for given in listed:
@@ -984,7 +984,8 @@ def conditions_of(document, law, target):
 
 
 def check_conditions(used, conditions, channel, prior, say):
-    """Every promise with a condition, as equations between integers."""
+    """Every promise with a condition, as equations between integers. Returns for each {v: {y: mass}} and {v: weight}."""
+    found = []
     for condition in conditions:
         law = condition.law
         both, alone = channel.sums([Shares(law, used, names, prior) for names in (condition.columns, condition.known)])
@@ -1002,6 +1003,29 @@ def check_conditions(used, conditions, channel, prior, say):
                         f"the value {brief(value)} and code {y} are not independent there",
                     )
         say(f"holds        {condition.words()}, exactly")
+        found.append((alone, condition.alone))
+    return found
+
+
+def check_same_given(conditions, before, after, codes, claim):
+    """q(y | v) = p(y | v) for every promise and every v that both laws know: then mixtures of the laws keep the promise.
+
+    Σ_i c_i q_i(z, v, y) = Σ_i c_i q_i(z, v) p(y | v), since q_i(z, v, y) = q_i(z, v) q_i(y | v). `before` and `after` are
+    what `check_conditions` returned; `before` learns the v that it did not know, so that the next law is compared there too.
+    """
+    for condition, (known, weights), (other, others) in zip(conditions, before, after):
+        wide = max(map(int.bit_length, [*weights.values(), *others.values()]))
+        spend(len(others) * codes * (20 + 4 * product(wide, wide + 64)), f"the promise {condition.name}")
+        for v, weight in others.items():
+            if any(condition.only.get(name, i) != i for name, i in zip(condition.known, v)):
+                continue
+            if v not in weights:
+                known[v], weights[v] = other[v], weight
+                continue
+            for y in range(codes):
+                if other[v].get(y, 0) * weights[v] != known[v].get(y, 0) * weight:
+                    told = " and ".join(map(shown_name, condition.known))
+                    raise ClaimFailed(claim, f"to somebody who knows {told}, code {y} tells which law holds")
 
 
 class ConditionRow:
@@ -1043,6 +1067,46 @@ def condition_row(row, conditions, used, prior):
     value = conditions[row[1]].values[row[2]]
     need(conditions[row[1]].condition(value) is not None, claim, f"nothing is promised about the row {brief(row)}")
     return ConditionRow(conditions[row[1]], value, used, prior)
+
+
+class RowUnder:
+    """An equation of a condition and a further law q: Σ_s p(s|y) value(s) = 0, value(s) = numerator / (w_s · divisor).
+
+    "given": value(s) = (q(s)/p(s)) (Q(z, v | s) - q(z | v) Q(v | s)), the promise under q. "known":
+    value(s) = q(s, v) / (p(s) q(v)) - P(v | s) / p(v), for q(y | v) = p(y | v).
+    """
+
+    def __init__(self, kind, condition, value, used, law, prior, other, weights):
+        n, m, v = law.total, other.total, condition.condition(value)
+        wide = n.bit_length() + m.bit_length()
+        spend(len(prior) * (20 + 4 * product(wide, wide)), "the equations of a condition under a further law")
+        hold(len(prior), "the equations of a condition under a further law")
+        there = condition.under(other)
+        need(v in there.alone, "upper bound", f"a further law gives no probability to what '{condition.name}' is about")
+        known, self.numerators = other.seen_from(used, condition.known, weights), {}
+        if kind == "given":
+            seen = other.seen_from(used, condition.columns, weights)
+            whole, mine, self.divisor = there.alone[v], there.both.get(value, 0), m * there.alone[v]
+            for state in prior:
+                here = (seen[state].get(value, 0), known[state].get(v, 0)) if state in weights else (0, 0)
+                self.numerators[state] = n * (whole * here[0] - mine * here[1])
+            return
+        before = law.seen_from(used, condition.known, prior)
+        self.divisor = condition.alone[v] * there.alone[v]
+        for state in prior:
+            here = known[state].get(v, 0) if state in weights else 0
+            self.numerators[state] = n * (condition.alone[v] * here - there.alone[v] * before[state].get(v, 0))
+
+
+def row_under(row, conditions, used, law, prior, other, weights):
+    """The equation that a proof names as ["also", law, "given" or "known", condition, value]."""
+    claim, kind = "upper bound", row[2]
+    need(kind in ("given", "known") and 0 <= row[3] < len(conditions), claim, f"bad row {brief(row)}")
+    condition = conditions[row[3]]
+    need(0 <= row[4] < len(condition.values), claim, f"bad row {brief(row)}")
+    value = condition.values[row[4]]
+    need(condition.condition(value) is not None, claim, f"nothing is promised about the row {brief(row)}")
+    return RowUnder(kind, condition, value, used, law, prior, other, weights)
 
 
 # ---- laws ------------------------------------------------------------------------------------------------------------
@@ -1527,6 +1591,10 @@ def certain(found, claim):
 # Privacy of every group, or that its budget is kept; under the law and under every further law.
 
 
+def quietly(line):
+    """Say nothing: what holds under a further law is said in one line for all of it."""
+
+
 def words_for(budget):
     """A budget for people to read."""
     kind, amount = budget
@@ -1557,13 +1625,15 @@ def check_groups(law, used, groups, budgets, channel, prior, stated, say):
         say(f"holds        {name} stays {words_for(budget)}: {told[1]:.15f} bits are told")
 
 
-def check_further(document, law, used, groups, channel, say):
+def check_further(document, law, used, groups, conditions, kept, channel, say):
     """Privacy of every group under every further law q, and q(y) = p(y): then every mixture of the laws is private.
 
-    Returns for each law its table and prior. A further law has the columns that matter, with the alphabets of the first.
+    Of every promise with a condition the same, and q(y | v) = p(y | v); `kept` is what `check_conditions` found. Returns for
+    each law its table and prior. A further law has the columns that matter, with the alphabets of the first.
     """
     listed = document.get("also", [])
     need(isinstance(listed, list), "further laws", "they are not a list")
+    kept = [(dict(alone), dict(weights)) for alone, weights in kept]
     laws = []
     for number, given in enumerate(listed, start=1):
         claim = f"further law {number}"
@@ -1575,7 +1645,7 @@ def check_further(document, law, used, groups, channel, say):
             need(name in law.columns, claim, f"{brief(name)} is no column of the law")
             same = alphabet == law.alphabets[law.columns.index(name)]
             need(same, claim, f"its alphabet of {shown_name(name)} is not that of the law")
-        needed = {*used, *(name for group in groups for name in group)}
+        needed = {*used, *(name for group in groups for name in group), *(c for one in conditions for c in one.columns)}
         need(needed <= set(other.columns), claim, "it lacks a column that is used or protected")
         prior = other.weights(used)
         for state in prior:
@@ -1588,6 +1658,8 @@ def check_further(document, law, used, groups, channel, say):
         by_group = moved.sums([Shares(other, used, group, prior) for group in groups])
         for group, found in zip(groups, by_group):
             independence(other, group, moved, found)
+        same = [condition.under(other) for condition in conditions]
+        check_same_given(same, kept, check_conditions(used, same, moved, prior, quietly), channel.codes, claim)
         say("further law  " + "\n             ".join(other.describe()))
         say(f"holds        the same under further law {number}, and no code tells which law holds")
         laws.append((other, prior))
@@ -1880,10 +1952,15 @@ def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
             seen.add(tuple(row))
             continue
         need(row[0] == "also", "upper bound", f"bad row {brief(row)}")
-        good = len(row) in (2, 4) and all(type(x) is int for x in row[1:]) and 0 <= row[1] < len(further)
-        need(good and tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
+        numbers = row[1:] if len(row) < 5 else [row[1], *row[3:]]
+        good = len(row) in (2, 4, 5) and all(type(x) is int for x in numbers) and 0 <= row[1] < len(further)
+        need(good and (len(row) < 5 or isinstance(row[2], str)), "upper bound", f"bad row {brief(row)}")
+        need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
         seen.add(tuple(row))
         other, weights = further[row[1]]
+        if len(row) == 5:
+            beyond.append((i, row_under(row, conditions, used, law, prior, other, weights)))
+            continue
         if len(row) == 2:
             beyond.append((i, FurtherRow(law, prior, other, weights)))
             continue
@@ -2933,8 +3010,8 @@ def check_privacy(document):
     prior = law.weights(used)
     channel = Channel(document, prior)
     check_groups(law, used, groups, budgets, channel, prior, None, lambda line: None)
-    check_conditions(used, conditions, channel, prior, lambda line: None)
-    check_further(document, law, used, groups, channel, lambda line: None)
+    kept = check_conditions(used, conditions, channel, prior, lambda line: None)
+    check_further(document, law, used, groups, conditions, kept, channel, lambda line: None)
 
 
 def verify(text, say=lambda line: None, budget=None, until="bound"):
@@ -2991,8 +3068,8 @@ def verified(document, say, until):
     say("holds        every weight is a non-negative integer, and the codes of each state sum to its prior")
     stated_leakage = leakages_of(document, budgets)
     check_groups(law, used, groups, budgets, channel, prior, stated_leakage, say)
-    check_conditions(used, conditions, channel, prior, say)
-    further = check_further(document, law, used, groups, channel, say)
+    kept = check_conditions(used, conditions, channel, prior, say)
+    further = check_further(document, law, used, groups, conditions, kept, channel, say)
     found = {
         "verified": False,
         "checked": until,
