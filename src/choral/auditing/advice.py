@@ -49,15 +49,20 @@ def _guarantee(audit: Audit) -> str:
     groups = list(zip(audit.laws[0].groups, audit.budgets, strict=True))
     open_ = [leak for leak, budget in groups if budget is None and not leak.zero]
     if open_ or not audit.proved:
-        worst = max(open_ or [leak for law in audit.laws for leak in law.groups], key=lambda leak: leak.bits)
+        broken = [law.worst for law in audit.laws[: 1 + audit.further]]
+        worst = max(open_ or broken, key=lambda leak: leak.bits)
+        who = f" for somebody who knows {' and '.join(worst.given)}" if worst.given else ""
         return (
-            f"The code is NOT independent of {'+'.join(worst.about)} under a law of the release, as it promises; it tells "
-            f"{_bits(worst.bits)}: do not release this."
+            f"The code is NOT independent of {'+'.join(worst.about)}{who} under a law of the release, as it promises; it "
+            f"tells {_bits(worst.bits)}: do not release this."
         )
     said = []
     if private := [spoken(leak.about, audit.bins) for leak, budget in groups if budget is None]:
         names = ", ".join(private[:6]) + (", …" if len(private) > 6 else "")
         said.append(f"The code is independent of each of {names}, exactly, under the release's own law.")
+    for leak in audit.laws[0].given:
+        known, about = " and ".join(leak.given), spoken(leak.about, audit.bins)
+        said.append(f"Who knows {known} learns nothing more about {about} from it, exactly.")
     for leak, budget in groups:
         if budget is not None:
             said.append(
@@ -159,10 +164,11 @@ def _laws(audit: Audit) -> list[str]:
     said = []
     for law in audit.laws[1 + audit.further :]:
         if not law.private:
-            worst = max(law.groups, key=lambda leak: leak.bits)
+            worst = law.worst
+            who = f" to who knows {' and '.join(worst.given)}" if worst.given else ""
             said.append(
                 f"Under the frequencies of {law.name} the same channel is not private; it tells {_bits(worst.bits)} about "
-                f"{'+'.join(worst.about)}: fit with --also to be private under both."
+                f"{'+'.join(worst.about)}{who}: fit with --also to be private under both."
             )
     return said
 

@@ -43,6 +43,10 @@ LEARNED = (
     "The score was learned from the table, so the table gives no bound on what codes of new records tell: "
     "that takes records that the score never saw (--validation)."
 )
+NOT_BOUNDED = (
+    "Of promises given a column nothing is bounded for records to come; a table that the fit never saw (--also) says what "
+    "the same code tells there."
+)
 UNCODED = "Records with a missing value get no code, which is itself an output about them."
 MOST_GROUPS = 60
 """Protected groups for which the composition leak and bounds are computed."""
@@ -82,10 +86,10 @@ def audit(
     laws = [Published.of(release, law, unseen=True) for law in also]
     groups = _groups(release)
     bounds = []
-    if records is not None:
+    if records is not None and groups:
         used = {name: len(own.law.alphabets[own.law.position(name)]) for name in release.problem.columns}
         bounds.append(uniform_bound(own, groups[:MOST_GROUPS], used, records, confidence))
-    if validation is not None:
+    if validation is not None and groups:
         known, share = known_part(release, validation)
         fresh = Published.of(release, known)
         bounds.append(validated_bound(own, fresh, groups[:MOST_GROUPS], int(share * validation.total), confidence))
@@ -155,11 +159,13 @@ def _audit_release(
         notes += _notes(name, counted)
     bounds = []
     chosen = groups[:MOST_GROUPS]
+    if disclosure.problem.conditions:
+        notes.append(NOT_BOUNDED)
     learned = recipe.points is not None and recipe.points.about.get("made") == "learned"
     if learned:
         notes += [line.partition("  ")[2].strip() for line in Meaning(release).said_of_records_to_come()]
         notes.append(LEARNED)
-    if fitted and not learned:
+    if chosen and fitted and not learned:
         sizes = {name: len(recipe.column(name).values) for name in recipe.use}
         bounds.append(uniform_bound(own, chosen, sizes, recipe.table_rows, confidence))
     if validation is not None:
@@ -167,7 +173,8 @@ def _audit_release(
         fresh = counted.published
         if recipe.missing == "drop" and not counted.dropped:  # by the rule of the release, not by what the table holds
             fresh = replace(fresh, channel=with_unseen(fresh.channel))
-        bounds.append(validated_bound(own, fresh, chosen, counted.rows, confidence))
+        if chosen:
+            bounds.append(validated_bound(own, fresh, chosen, counted.rows, confidence))
         notes += _notes(_named(validation, "the validation table"), counted)
     output = None
     if disclosed is not None:
@@ -208,7 +215,10 @@ def _findings(
     estimates = Estimates(seen)
     pairs, pairs_looked = _together(estimates, beside, 2, singles)
     triples, triples_looked = _together(estimates, beside, 3, singles)
-    asked = [(group, name) for group in groups for name in columns if name not in group]
+    promises = disclosure.problem.conditions
+    hidden = list(dict.fromkeys([*groups, *(promise.hidden for promise in promises)]))
+    kept = {(promise.hidden, promise.known) for promise in promises if not promise.only}
+    asked = [(z, name) for z in hidden for name in columns if name not in z and (z, (name,)) not in kept]
     knowing, knowing_looked = _knowing(estimates, asked)
     return Audit(
         digest=release.digest,
@@ -217,13 +227,15 @@ def _findings(
         view=view,
         budgets=tuple(None if b is None else str(b) for b in map(disclosure.problem.budget, range(len(groups)))),
         further=len(disclosure.problem.further),
-        laws=tuple(UnderLaw(name, rows, tuple(p.leakage(group) for group in groups)) for name, rows, p in laws),
+        laws=tuple(_under(disclosure, name, rows, law) for name, rows, law in laws),
         columns=tuple(sorted(others, key=lambda leak: (leak.about[0] not in target, -leak.bits))),
         together=(*pairs, *triples),
         knowing=tuple(knowing),
         beyond=tuple(beyond_promises(seen, disclosure.problem.conditions, columns)),
         absence=() if absence is None else tuple(absence.leakage(group) for group in groups),
-        composition=() if composed is None else composition_leaks(composed[0], groups[:MOST_GROUPS], composed[1]),
+        composition=()
+        if composed is None or not groups
+        else composition_leaks(composed[0], groups[:MOST_GROUPS], composed[1]),
         out_of_sample=tuple(bounds),
         output=output,
         bins=bins or {},
@@ -232,6 +244,12 @@ def _findings(
         looked={"pairs": pairs_looked, "triples": triples_looked, "knowing": knowing_looked},
         notes=(*notes, *sentences_on([*columns, *(c.name for c in recipe_columns)])),
     )
+
+
+def _under(disclosure: Disclosure, name: str, rows: int | None, law: Published) -> UnderLaw:
+    """What is protected, under a law that has all columns that something is promised about."""
+    given = tuple(law.promised(promise) for promise in disclosure.problem.conditions)
+    return UnderLaw(name, rows, tuple(law.leakage(group) for group in _groups(disclosure)), given)
 
 
 def _together(

@@ -22,7 +22,7 @@ def listings(found: Audit) -> list[Listing]:
 def protected(found: Audit) -> list[Listing]:
     """What the code tells about each protected group, under each law."""
     limit = inside_bins([name for name in found.bins if name in _protected_columns(found)])
-    return [_leaks(found, f"Protected, under {law.name}", law.groups, limit) for law in found.laws]
+    return [_leaks(found, f"Protected, under {law.name}", (*law.groups, *law.given), limit) for law in found.laws]
 
 
 def inside_the_bins(found: Audit) -> list[Listing]:

@@ -37,21 +37,30 @@ class Looked:
 
 @dataclass(frozen=True)
 class UnderLaw:
-    """What the code tells about each protected group under one law, `rows` rows of a table where it is one's frequencies."""
+    """What the code tells about each protected group under one law, `rows` rows of a table where it is one's frequencies.
+
+    `given` is what it tells about Z to whoever knows V, for each promise `Z | V`.
+    """
 
     name: str
     rows: int | None
     groups: tuple[Leakage, ...]
+    given: tuple[Leakage, ...] = ()
 
     @property
     def private(self) -> bool:
-        """Whether every group is independent of the code under this law, decided in integers."""
-        return all(leak.zero for leak in self.groups)
+        """Whether every group, and Z given V of every promise, is independent of the code under this law, in integers."""
+        return all(leak.zero for leak in (*self.groups, *self.given))
+
+    @property
+    def worst(self) -> Leakage:
+        """What is told most about, of all that is protected."""
+        return max((*self.groups, *self.given), key=lambda leak: leak.bits)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        groups = [leak.to_json() for leak in self.groups]
-        return {"name": self.name, "rows": self.rows, "private": self.private, "groups": groups}
+        groups, given = ([leak.to_json() for leak in leaks] for leaks in (self.groups, self.given))
+        return {"name": self.name, "rows": self.rows, "private": self.private, "groups": groups, "given": given}
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,17 +102,19 @@ class Audit:
 
     @property
     def private(self) -> bool:
-        """Whether every protected group is independent of the code under the release's own law, decided in integers."""
+        """Whether all that is protected is independent of the code under the release's own law, decided in integers."""
         return self.laws[0].private
 
     @property
     def proved(self) -> bool:
-        """Whether each group without a budget is independent of the code under each declared law.
+        """Whether each group without a budget is independent of the code under each declared law, and promises `Z | V` hold.
 
         Budgets are checked where a release is loaded, by the verifier.
         """
         declared = self.laws[: 1 + self.further]
-        return all(x.zero for law in declared for x, b in zip(law.groups, self.budgets, strict=True) if b is None)
+        return all(leak.zero for law in declared for leak in law.given) and all(
+            x.zero for law in declared for x, b in zip(law.groups, self.budgets, strict=True) if b is None
+        )
 
     @property
     def kept(self) -> bool:

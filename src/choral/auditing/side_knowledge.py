@@ -205,8 +205,9 @@ def _views(release: Release, table: Source) -> Iterator[tuple[Published, str]]:
 
 
 def _leaks(release: Release, published: Published, known: str) -> list[Leakage]:
-    groups = [group.columns for group in release.disclosure.problem.groups]
-    return [published.leakage(group, [known]) for group in groups if known not in group]
+    problem = release.disclosure.problem
+    hidden = dict.fromkeys([*(g.columns for g in problem.groups), *(promise.hidden for promise in problem.conditions)])
+    return [published.leakage(group, [known]) for group in hidden if known not in group]
 
 
 def _counts(release: Release, table: Source, names: Sequence[str]) -> dict[tuple[Hashable, ...], int] | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from choral.describe.display import Listing
 from choral.problem.budget import Budget
 from choral.problem.form import Form, form_of
-from choral.problem.kernel import Problem, Variable
+from choral.problem.kernel import Conditional, Problem, Variable
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
     exact = _exact_part(problem) if problem.budgets else form
     form = replace(form, feasible=exact.feasible)
     in_bits = sum(budget is not None and budget.kind == "leakage" for budget in problem.budgets)
-    position, value = best_group(problem)
+    value, source = best_bound(problem)
     sizes = sum(len(group.values) for group in problem.groups) - len(problem.groups) + 1
     if problem.conditions:
         sizes = form.states
@@ -88,9 +89,7 @@ def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
         entropy=problem.entropy_of_target,
         information=problem.information_of_states,
         upper_bound=value if form.feasible else 0.0,
-        upper_bound_from=(
-            "the ranks" if not form.feasible else "I(W;X)" if position is None else problem.groups[position].name
-        ),
+        upper_bound_from=source if form.feasible else "the ranks",
         price_at_least=problem.information_of_states - (value if form.feasible else 0.0),
         codes_at_most=exact.nullity + 1 + in_bits,
         codes_at_least=1 if problem.budgets else -(-form.states // form.rank),
@@ -116,6 +115,38 @@ def best_group(problem: Problem) -> tuple[int | None, float]:
             if (best[0] is None and value <= best[1]) or value < best[1]:
                 best = position, value
     return best
+
+
+def best_bound(problem: Problem) -> tuple[float, str]:
+    """The least of the bounds of the groups and of the conditions, and what it is from.
+
+    A code that hides Z from whoever knows V tells at most I(W;S) - I(W;Z|V), where the state determines (Z, V): with V it
+    tells I(W;V) + I(W;Y|V), and I(W;Y|V) ≤ I(W;S|V) - I(W;Z|V) by the group bound within each v.
+    """
+    position, value = best_group(problem)
+    found = value, "I(W;X)" if position is None else problem.groups[position].name
+    for promise in problem.conditions:
+        if promise.both.screened:
+            told = max(0.0, problem.information_of_states - _told_given(problem, promise))
+            found = min(found, (told, promise.name), key=lambda bound: bound[0])
+    return found
+
+
+def _told_given(problem: Problem, promise: Conditional) -> float:
+    """I(W; Z | V) in bits, over the values of V that a promise is about."""
+    with_target = problem.with_target(promise.both)
+    of_known: dict[tuple[int, int], Fraction] = {}
+    for (i, w), n in with_target.items():
+        v = promise.given[i]
+        of_known[v, w] = of_known.get((v, w), Fraction(0)) + n
+    meant = [(promise.given[i], i, n) for i, n in enumerate(promise.both.marginal) if promise.given[i] >= 0]
+    pairs = [n for (i, _), n in with_target.items() if promise.given[i] >= 0]
+    known = [n for (v, _), n in of_known.items() if v >= 0]
+    parts = [n for *_, n in meant], known, pairs, list(promise.of_condition.values())
+    a, b, both, alone = (
+        sum(float(n) / problem.total * math.log2(float(n) / problem.total) for n in part) for part in parts
+    )
+    return both + alone - a - b
 
 
 def allowed_bits(budget: Budget | None) -> float:

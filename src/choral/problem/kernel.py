@@ -97,10 +97,15 @@ class Conditional:
     only: tuple[tuple[str, Any], ...] = ()
 
     @property
+    def given_names(self) -> tuple[str, ...]:
+        """The columns of V, with the value of each that the promise is limited to."""
+        only = dict(self.only)
+        return tuple(f"{c}={only[c]}" if c in only else c for c in self.known)
+
+    @property
     def name(self) -> str:
         """As it is written in `protect`."""
-        only = dict(self.only)
-        return f"{'+'.join(self.hidden)} | " + "+".join(f"{c}={only[c]}" if c in only else c for c in self.known)
+        return f"{'+'.join(self.hidden)} | {'+'.join(self.given_names)}"
 
     @cached_property
     def of_condition(self) -> dict[int, int]:

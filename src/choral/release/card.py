@@ -21,9 +21,9 @@ from choral.describe.display import sentences_on
 from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_mean
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
-from choral.problem.kernel import Conditional
 from choral.release.advice import Shown, advice, columns_of
 from choral.release.file import CARD_FORMAT, Release, format_of
+from choral.release.given import InWords, in_words
 from choral.release.rounding import Rounded, rounded
 from choral.tables.binned import binned_and_protected, bins_of, inside_bins, spoken
 from choral.tables.in_memory import like
@@ -315,7 +315,7 @@ def _guarantee(release: Release, about: str) -> list[str]:
             words.append(f"{code} makes no value of {name} more than {budget['ratio']} times more or less likely.")
         else:
             words.append(f"{code} tells at most {float(Fraction(budget['leakage'])):.9g} bits about {name}.")
-    words += [_given(promise, bins_of(recipe)) for promise in release.disclosure.problem.conditions]
+    words += [_given(promise) for promise in in_words(release.disclosure.problem, bins_of(recipe))]
     if limit := inside_bins(binned_and_protected(recipe)):
         words.append(limit)
     if release.disclosure.problem.further:
@@ -333,15 +333,10 @@ def _sought(release: Release) -> str:
     return words.get(utility.name, "for the decisions with the least expected loss about")
 
 
-def _given(promise: Conditional, bins: Mapping[str, int]) -> str:
+def _given(promise: InWords) -> str:
     """A promise under a condition in words, with what it does not cover."""
-    only = dict(promise.only)
-    known = " and ".join(f"that {c} is {only[c]}" if c in only else spoken([c], bins) for c in promise.known)
-    hidden = spoken(promise.hidden, bins, " and ")
-    return (
-        f"Somebody who knows {known} learns nothing more about {hidden}, exactly; what {known} tells about {hidden} is not "
-        "hidden by this, and somebody who knows it in part, or another column as well, is not covered."
-    )
+    said = promise.said[0].upper() + promise.said[1:]
+    return f"{said}, exactly; {promise.left_open} is not hidden by this, and {promise.not_covered}."
 
 
 def _limits(release: Release) -> list[str]:

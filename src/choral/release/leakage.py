@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from choral.describe.joint import Joint
 from choral.describe.reading import Cell
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
-from choral.problem.kernel import Floats
+from choral.problem.kernel import Conditional, Floats
 from choral.problem.solution import ExactChannel, floats_of
 
 
@@ -155,6 +155,21 @@ class Published:
             Fraction(sum(part.best_row for part in found), self.total),
             Fraction(sum(part.best_cells for part in found), self.total),
         )
+
+    def promised(self, promise: Conditional) -> Leakage:
+        """I(Z; Y | V) of a promise, over the values of V that it is about; the guesses are among those."""
+        only = [(self.law.position(name), value) for name, value in promise.only]
+        cells = zip(self.law.cells.items(), self.state, strict=True)
+        kept = [
+            (cell, weight, s)
+            for (cell, weight), s in cells
+            if all(self.law.alphabets[at][cell[at]] == value for at, value in only)
+        ]
+        if not kept:
+            return Leakage(promise.hidden, promise.given_names, 0.0, True, Fraction(1), Fraction(1))
+        law = Joint(self.law.names, self.law.alphabets, {cell: weight for cell, weight, _ in kept})
+        inside = replace(self, law=law, state=tuple(s for *_, s in kept))
+        return replace(inside.leakage(promise.hidden, promise.known), given=promise.given_names)
 
 
 @dataclass(frozen=True)

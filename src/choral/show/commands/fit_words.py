@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from choral.show.options import counted
@@ -79,8 +79,31 @@ def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
     limit = "" if recipe is None else inside_bins(binned_and_protected(recipe))
     how = "; nothing else is" if found.problem.budgets else ", exactly; nothing else is"
     also = f"; under {counted(len(found.problem.further), 'more law')} too" if found.problem.further else ""
-    lines = [f"private      {', '.join(private)}{how}{also}"]
+    lines = [
+        f"private      {', '.join(private)}{how}{also}",
+        *_given_lines(found, {} if recipe is None else bins_of(recipe)),
+    ]
     return [*lines, f"in bins      {limit}"] if limit else lines
+
+
+def _given_lines(found: Disclosure, bins: Mapping[str, int]) -> list[str]:
+    """Promises given what others know, in words, and what each leaves open."""
+    from choral.auditing.side_knowledge import percent
+    from choral.release.given import InWords, in_words, left_open
+
+    lines = [f"given        {words.said}; {words.not_covered}" for words in in_words(found.problem, bins)]
+    for promise, leak in left_open(found):
+        words, hidden = InWords(promise, bins), "+".join(promise.hidden)
+        told = "here it does not"
+        if not leak.zero:
+            told = (
+                f"{hidden} is guessed right {percent(leak.guess_after)} with it instead of {percent(leak.guess_before)}"
+            )
+        lines.append(
+            f"left open    {words.left_open}: the code may tell that to everybody ({told}, {leak.bits:.3f} bits); "
+            f"--protect '{words.both}' closes it"
+        )
+    return lines
 
 
 def about_table(release: Release) -> dict[str, Any]:

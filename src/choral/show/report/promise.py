@@ -8,11 +8,12 @@ from fractions import Fraction
 
 from choral.auditing.out_of_sample import VALIDATION
 from choral.describe.display import Cell, Listing, Shown, at_most
-from choral.release.leakage import Leakage
+from choral.release.given import InWords, in_words, left_open
+from choral.release.leakage import Leakage, Published
 from choral.release.meaning import Meaning
 from choral.show.report.markup import Html, Part, bits, count, element, fold, joined, listing, paragraph, share
 from choral.show.report.subject import Subject
-from choral.tables.binned import binned_and_protected
+from choral.tables.binned import binned_and_protected, bins_of
 
 MOST_GROUPS = 15
 """Groups that are listed at once; the others are folded."""
@@ -62,6 +63,7 @@ def _sentences(subject: Subject) -> list[Html]:
                 ".",
             )
         )
+    said += _given(subject)
     if subject.disclosure.problem.further:
         said.append(
             paragraph(
@@ -70,6 +72,23 @@ def _sentences(subject: Subject) -> list[Html]:
                 " that the curator declared, and under every mixture of them with the first.",
             )
         )
+    return said
+
+
+def _given(subject: Subject) -> list[Html]:
+    """Promises to somebody who knows other columns, and what each leaves open."""
+    problem = subject.disclosure.problem
+    bins = {} if subject.recipe is None else bins_of(subject.recipe)
+    said = [
+        paragraph(f"{words.said[0].upper()}{words.said[1:]}, exactly. But {words.not_covered}.")
+        for words in in_words(problem, bins)
+    ]
+    for promise, leak in left_open(subject.disclosure):
+        words = InWords(promise, bins)
+        lead = (
+            f"{words.left_open[0].upper()}{words.left_open[1:]} is not hidden by that, and everybody may be told it: "
+        )
+        said.append(paragraph(lead, bits(leak.bits), f" about {words.hidden}", *_guesses(leak)))
     return said
 
 
@@ -94,6 +113,11 @@ def _groups(subject: Subject) -> Html:
                 share(after),
             ]
         )
+    bins = {} if subject.recipe is None else bins_of(subject.recipe)
+    for words in in_words(problem, bins):
+        leak = Published.of(subject.disclosure).promised(words.promise)
+        who = f"{words.hidden}, to somebody who knows {words.known}"
+        rows.append([who, "nothing more, exactly", bits(leak.bits), share(leak.guess_before), share(leak.guess_after)])
     columns = ["private", "the code may tell", "it tells", "best guess right before", "and after"]
     shown = listing(Listing("Private groups", columns, rows[:MOST_GROUPS]))
     if len(rows) <= MOST_GROUPS:
@@ -239,8 +263,8 @@ def _knowing(subject: Subject) -> Limit:
         f"Whoever already knows {subject.target}, or another column of a record, may learn more from its code: the "
         "code ties the columns together.",
         found,
-        "Protect the column together with the one that is known (--protect A+B), and do not publish codes beside "
-        "columns that they are made from.",
+        "Protect the column also given the one that is known (--protect 'A,A | B', or --against B), and do not publish "
+        "codes beside columns that they are made from.",
     )
 
 
