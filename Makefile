@@ -50,6 +50,7 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
 	$(BIN)/python bench/out_of_sample.py
 	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py
 	FAIRLEARN_PYTHON=.venvs/fairlearn/bin/python $(BIN)/python bench/fairness.py
+	$(BIN)/python bench/promises.py
 
 .venvs/dit/ready:
 	$(PYTHON) -m venv .venvs/dit
