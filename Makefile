@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run quick test test-browser test-spark check docs pictures house bench clean
+.PHONY: run quick test test-browser test-spark check docs pictures shots house bench clean
 
 run: .venv/ready
 	$(BIN)/choral demo
@@ -36,6 +36,11 @@ docs: .venv/ready
 # docs/pictures: drawn by the library.
 pictures: .venv/ready
 	$(BIN)/python scripts/pictures.py
+
+# build/shots: every surface, light and dark, at 390, 1280 and 1440 pixels; to be looked at.
+shots: .venv/ready
+	scripts/browser
+	PYTHONPATH=scripts $(BIN)/python scripts/shots.py
 
 # docs/architecture.md: the picture, the ways and the numbers, from the imports and the calls.
 house: .venv/ready

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import choral as ch
-from choral.show.plots import as_svg, signature_plot
+from choral.show.plots import as_following_svg, signature_plot
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 
@@ -11,7 +11,7 @@ PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 def drawn() -> dict[str, str]:
     """Every picture, by its file's name."""
     clinic = ch.disclose(ch.examples.clinic(), "diagnosis")
-    return {"told-and-hidden.svg": as_svg(signature_plot(clinic))}
+    return {"told-and-hidden.svg": as_following_svg(signature_plot(clinic))}
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import in_process
 import numpy as np
@@ -134,16 +135,27 @@ def test_another_table_and_new_records(found):
 
 def test_the_summary_names_each_leak_and_its_remedy(found):
     text = found.summary
-    for words in (
-        "independent of each of sex, race, exactly",
-        "protect sex+race",
-        "order=2",
-        "--also",
-        "confidence 0.95",
-        "bits about any protected group",
-    ):
+    for words in ("independent of each of sex, race, exactly", "protect sex+race", "order=2", "pass every test"):
         assert words in text, words
-    assert "pass every test" in text
+    every = " ".join(map(str, found.findings))
+    for words in ("--also", "confidence 0.95", "bits about any protected group", "add 'sex | school' to --protect"):
+        assert words in every, words
+
+
+def test_at_most_five_findings_are_said_and_the_gravest_is_first(found):
+    assert len(found.findings) > 5
+    said = [str(finding) for finding in found.findings if str(finding) in found.summary]
+    assert said == [str(finding) for finding in found.findings[:5]]
+    grades = [finding.grade for finding in found.findings]
+    assert grades == sorted(grades)
+    for one, other in pairwise(found.findings):
+        assert one.grade < other.grade or one.gain >= other.gain - 1e-6
+    worst = max((leak for leak in found.knowing), key=lambda leak: leak.guess_after - leak.guess_before)
+    assert any(
+        finding.leak == worst and f"{100 * float(worst.guess_after):.1f}".removesuffix(".0") in finding.sentence
+        for finding in found.findings
+    )
+    assert found.to_json()["findings"][0]["sentence"] == found.findings[0].sentence
 
 
 def test_an_audit_is_shown_in_words(found):

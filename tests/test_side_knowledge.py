@@ -35,7 +35,7 @@ def test_whoever_knows_one_bit_learns_the_other_and_is_named_first():
     assert by_promise["a | b"].bits == pytest.approx(1)
     assert (by_promise["a | b"].guess_before, by_promise["a | b"].guess_after) == (Fraction(1, 2), 1)
     assert "a | noise" not in by_promise
-    assert "a right 100.0 % with the code instead of 50.0 %" in " ".join(sentence(fear, 1.0) for fear in found)
+    assert "a right 100 % with the code instead of 50 %" in " ".join(sentence(fear, 1.0) for fear in found)
 
 
 def test_a_column_that_the_code_does_not_look_at_is_side_knowledge_too_and_the_price_is_found():
@@ -120,7 +120,7 @@ def test_a_fit_says_what_others_learn_and_against_closes_it(tmp_path):
     words = ["fit", "t.csv", "--reveal", "W", "--protect", "a,b", "--use", "a,b"]
     said = choral(*words, "-o", "r.choral", cwd=tmp_path).stdout
     [line] = [line for line in said.splitlines() if line.startswith("others know")]
-    assert re.search(r"knows (a guesses b|b guesses a) right 100.0 % with the code instead of 50.0 %", line)
+    assert re.search(r"knows (a guesses b|b guesses a) right 100 % with the code instead of 50 %", line)
     assert re.search(r"--protect '(a \| b|b \| a)'", line)
     assert "twin" in line
     found = json.loads(choral(*words, "-o", "s.choral", "--json", cwd=tmp_path).stdout)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from choral.auditing.serial import serial_tests
 from choral.auditing.side_knowledge import beyond_promises
 from choral.auditing.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
 from choral.describe.display import sentences_on
+from choral.describe.entropy import entropy_of
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.problem.solution import floats_of
@@ -243,6 +245,9 @@ def _findings(
         score=score,
         looked={"pairs": pairs_looked, "triples": triples_looked, "knowing": knowing_looked},
         notes=(*notes, *sentences_on([*columns, *(c.name for c in recipe_columns)])),
+        held={
+            group.columns: entropy_of(group.marginal, disclosure.problem.total) for group in disclosure.problem.groups
+        },
     )
 
 
@@ -363,4 +368,4 @@ def _notes(name: str, counted: Tabulated) -> list[str]:
 
 
 def _named(source: Any, otherwise: str) -> str:
-    return str(source) if isinstance(source, str) or hasattr(source, "__fspath__") else otherwise
+    return Path(source).name if isinstance(source, str) or hasattr(source, "__fspath__") else otherwise

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from choral.describe.display import Cell, Listing, Shown, at_most
+from choral.describe.display import Cell, Listing, Shown, at_most, in_bits, percent
 from choral.release.leakage import Leakage
 from choral.tables.binned import inside_bins, spoken
 
 if TYPE_CHECKING:
-    from choral.auditing.result import Audit
+    from choral.auditing.result import Audit, UnderLaw
 
 
 def listings(found: Audit) -> list[Listing]:
@@ -22,16 +23,27 @@ def listings(found: Audit) -> list[Listing]:
 def protected(found: Audit) -> list[Listing]:
     """What the code tells about each protected group, under each law."""
     limit = inside_bins([name for name in found.bins if name in _protected_columns(found)])
-    return [_leaks(found, f"Protected, under {law.name}", (*law.groups, *law.given), limit) for law in found.laws]
+    tables: list[tuple[list[str], UnderLaw]] = []
+    for law in found.laws:
+        same = next((names for names, other in tables if (other.groups, other.given) == (law.groups, law.given)), None)
+        if same is None:
+            tables.append(([law.name], law))
+        else:
+            same.append(law.name)
+    return [
+        listing
+        for names, law in tables
+        for listing in _leaks(found, f"Protected, under {' and '.join(names)}", (*law.groups, *law.given), limit)
+    ]
 
 
 def inside_the_bins(found: Audit) -> list[Listing]:
     """What the code tells about the raw values of protected columns that are binned."""
     if not found.inside:
         return []
-    rows = [_leak(leak, f"I(exact value of {'+'.join(leak.about)}; Y)") for leak in found.inside]
+    rows = [[f"the exact {'+'.join(leak.about)}", *_leak(leak)] for leak in found.inside]
     return [
-        _listing(
+        Listing(
             f"Inside the bins, under {found.view}",
             LEAKS,
             rows,
@@ -42,36 +54,34 @@ def inside_the_bins(found: Audit) -> list[Listing]:
 
 def absence(found: Audit) -> list[Listing]:
     """What it tells about each protected group that a record has no code."""
-    return [_leaks(found, f"Whether a record of {found.view} has a code", found.absence)] if found.absence else []
+    return _leaks(found, f"Whether a record of {found.view} has a code", found.absence)
 
 
 def others(found: Audit) -> list[Listing]:
     """What the code tells about each column that is in no protected group."""
-    return [_leaks(found, f"Not protected, under {found.view}", found.columns)]
+    return _leaks(found, f"Not protected, under {found.view}", found.columns)
 
 
 def together(found: Audit) -> list[Listing]:
     """The pairs and triples of columns about which the code tells most."""
     pairs, triples = found.looked["pairs"], found.looked["triples"]
-    return [
-        _leaks(
-            found,
-            f"Together: {pairs.at} of {pairs.of} pairs and {triples.at} of {triples.of} triples looked at, the largest shown",
-            [leak.leakage for leak in found.together],
-        )
-    ]
+    return _leaks(
+        found,
+        f"Together: {pairs.at} of {pairs.of} pairs and {triples.at} of {triples.of} triples looked at, the largest shown",
+        [leak.leakage for leak in found.together],
+    )
 
 
 def knowing(found: Audit) -> list[Listing]:
     """What the code tells about a protected group to someone who knows another column."""
     looked = found.looked["knowing"]
-    return [_leaks(found, f"Knowing another column: {looked.at} of {looked.of} looked at", found.knowing)]
+    return _leaks(found, f"Knowing another column: {looked.at} of {looked.of} looked at", found.knowing)
 
 
 def beyond(found: Audit) -> list[Listing]:
     """What the code tells where promises given a column end."""
     title = "Not covered by a promise given a column: it known in part, or another one as well; the largest of each"
-    return [_leaks(found, title, found.beyond)] if found.beyond else []
+    return _leaks(found, title, found.beyond)
 
 
 def composition(found: Audit) -> list[Listing]:
@@ -81,38 +91,40 @@ def composition(found: Audit) -> list[Listing]:
     rows: list[list[Cell]] = [
         [
             spoken(leak.about, found.bins),
-            Shown(leak.records, str(leak.records)),
-            Shown(leak.bits, f"{leak.bits:.3g}"),
+            Shown(leak.bits, _three(leak.bits)),
             leak.method,
-            Shown(leak.bound, f"{leak.bound:.3g}"),
+            Shown(leak.bound, at_most(leak.bound)) if leak.bound < found.held.get(leak.about, math.inf) else "",
             "" if leak.certain is None else Shown(leak.certain, f"{leak.certain:.2g}"),
-            "; ".join(f"{w.bits:.2g} bits where {w.count} share a value" for w in leak.worst[:1]),
+            "; ".join(f"{in_bits(w.bits)} where {w.count} share a value" for w in leak.worst[:1]),
         ]
         for leak in found.composition
     ]
-    columns = ["about", "records", "bits", "how", "at most", "for sure", "worst"]
-    return [_listing("To someone who knows the exact composition of the table", columns, rows)]
+    columns = ["about", "bits", "how", "at most", "for sure", "worst"]
+    [records] = {leak.records for leak in found.composition}
+    title = f"To someone who knows the exact composition of the table of {records} records"
+    return [Listing(title, *_without_empty(columns, rows))]
 
 
 def new_records(found: Audit) -> list[Listing]:
-    """Bounds about records that are not in the table."""
-    return [
-        _listing(
-            f"New records, confidence {bound.confidence:g}, from {bound.source} of {bound.rows} rows",
-            ["about", "advantage at most", "bits at most", "rarest value"],
+    """Bounds about records that are not in the table; those that say nothing are left out."""
+    tables = []
+    for bound in found.out_of_sample:
+        rows: list[list[Cell]] = [
             [
-                [
-                    spoken(group.about, found.bins),
-                    Shown(group.bound, at_most(group.bound)),
-                    Shown(group.bits, at_most(group.bits)),
-                    Shown(group.count, f"{group.count} rows"),
-                ]
-                for group in bound.groups
-            ],
-            f"By {bound.inequality}. Assumes that {bound.assumes}. {bound.remedy}",
-        )
-        for bound in found.out_of_sample
-    ]
+                spoken(group.about, found.bins),
+                Shown(group.bound, at_most(group.bound)) if group.bound < 1 else "",
+                Shown(group.bits, at_most(group.bits)) if group.bits < found.held.get(group.about, math.inf) else "",
+                Shown(group.count, f"{group.count} rows"),
+            ]
+            for group in bound.groups
+            if group.bound < 1
+        ]
+        if rows:
+            title = f"New records, confidence {bound.confidence:g}, from {bound.source} of {bound.rows} rows"
+            columns = ["about", "advantage at most", "bits at most", "rarest value"]
+            caption = f"By {bound.inequality}. Assumes that {bound.assumes}. {bound.remedy}"
+            tables.append(Listing(title, *_without_empty(columns, rows), caption))
+    return tables
 
 
 def output(found: Audit) -> list[Listing]:
@@ -143,28 +155,45 @@ def output(found: Audit) -> list[Listing]:
     asked = ["", "question", "G", "p", "corrected", "how"]
     guessed = ["guesses", "right", "majority guess", "gain", "standard errors"]
     return [
-        _listing(f"Tests of {found.output.rows} codes that were given out", asked, tests),
-        _listing("A classifier that sees the code", guessed, guesses),
+        Listing(title, columns, rows)
+        for title, columns, rows in (
+            (f"Tests of {found.output.rows} codes that were given out", asked, tests),
+            ("A classifier that sees the code", guessed, guesses),
+        )
+        if rows
     ]
 
 
-LEAKS = ("leak", "bits", "best guess before", "after")
+def _three(bits: float) -> str:
+    return in_bits(bits).removesuffix(" bits").removesuffix(" bit")
 
 
-def _leaks(found: Audit, title: str, leaks: Sequence[Leakage], caption: str = "") -> Listing:
-    def name(leak: Leakage) -> str:
-        given = f" | {spoken(leak.given, found.bins)}" if leak.given else ""
-        return f"I({spoken(leak.about, found.bins)}; Y{given})"
-
-    return _listing(title, LEAKS, [_leak(leak, name(leak)) for leak in leaks], caption)
+GUESSED = ("right before", "right after", "bits")
+"""How often the best guess is right without the code and with it, and what the code tells."""
+LEAKS = ("about", *GUESSED)
 
 
-def _leak(leak: Leakage, name: str) -> list[Cell]:
+def _leaks(found: Audit, title: str, leaks: Sequence[Leakage], caption: str = "") -> list[Listing]:
+    if not leaks:
+        return []
+    known = any(leak.given for leak in leaks)
+    columns = ("about", "to who knows", *GUESSED) if known else LEAKS
+    rows = [
+        [
+            spoken(leak.about, found.bins),
+            *([spoken(leak.given, found.bins)] if known else []),
+            *_leak(leak),
+        ]
+        for leak in leaks
+    ]
+    return [Listing(title, columns, rows, caption)]
+
+
+def _leak(leak: Leakage) -> list[Cell]:
     return [
-        name,
-        Shown(leak.bits, "0, exactly" if leak.zero else f"{leak.bits:.6g}"),
-        Shown(leak.guess_before, f"{float(leak.guess_before):.4f}"),
-        Shown(leak.guess_after, f"{float(leak.guess_after):.4f}"),
+        Shown(leak.guess_before, percent(leak.guess_before)),
+        Shown(leak.guess_after, percent(leak.guess_after)),
+        Shown(leak.bits, "0, exactly" if leak.zero else _three(leak.bits)),
     ]
 
 
@@ -172,5 +201,7 @@ def _protected_columns(found: Audit) -> set[str]:
     return {name for leak in found.laws[0].groups for name in leak.about}
 
 
-def _listing(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = "") -> Listing:
-    return Listing(title, columns, rows or [["none", *[""] * (len(columns) - 1)]], caption)
+def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[list[Cell]]]:
+    """Columns that have something in some row."""
+    kept = [k for k in range(len(columns)) if any(row[k] != "" for row in rows)]
+    return [columns[k] for k in kept], [[row[k] for k in kept] for row in rows]

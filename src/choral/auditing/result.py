@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from choral.auditing.advice import UNLIKELY, summary_of
+from choral.auditing.advice import UNLIKELY, Finding, findings_of, summary_of
 from choral.auditing.composition import CompositionLeak
 from choral.auditing.findings import listings
 from choral.auditing.out_of_sample import OutOfSample
@@ -99,6 +100,8 @@ class Audit:
     score: str | None
     looked: Mapping[str, Looked]
     notes: tuple[str, ...]
+    held: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    """H of each protected group under the release's own law, in bits: no bound above it says anything."""
 
     @property
     def private(self) -> bool:
@@ -129,8 +132,19 @@ class Audit:
 
     @property
     def summary(self) -> str:
-        """One paragraph: which leaks are large, and what to do about each."""
+        """What holds, then at most five findings, the gravest first, each with what to do."""
         return summary_of(self)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything that a curator decides about, the gravest first."""
+        return findings_of(self)
+
+    def told_at_most(self, bound: OutOfSample) -> float | None:
+        """The largest bound in bits, None where it says nothing: no group holds more than it has."""
+        if any(group.bits >= self.held.get(group.about, math.inf) for group in bound.groups):
+            return None
+        return bound.bits
 
     def __str__(self) -> str:
         return self.summary
@@ -165,6 +179,7 @@ class Audit:
             "score": self.score,
             "looked": {name: {"at": looked.at, "of": looked.of} for name, looked in self.looked.items()},
             "notes": list(self.notes),
+            "findings": [finding.to_json() for finding in self.findings],
             "summary": self.summary,
         }
 

@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from choral.auditing.tabulate import STATE, few_valued, grouped, items_of, value_at
+from choral.describe.display import percent
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
 from choral.design.disclose import disclose
@@ -100,15 +101,6 @@ def sentence(fear: Fear, told: float) -> str:
         f"{percent(leak.guess_before)} ({leak.bits:.3f} bits); --protect '{fear.promise}' closes it for who knows {known} "
         f"exactly{cost}"
     )
-
-
-def percent(share: Fraction | float) -> str:
-    """A probability as people say it.
-
-    >>> percent(Fraction(2, 3))
-    '66.7 %'
-    """
-    return f"{100 * float(share):.1f} %"
 
 
 def beyond_promises(published: Published, promises: Sequence[Conditional], columns: Sequence[str]) -> list[Leakage]:

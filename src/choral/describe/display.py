@@ -17,6 +17,9 @@ LONGEST_FRACTION = 13
 LONGEST_EXACT = 60
 """A number in HTML that takes more characters than this is given as a float."""
 
+FEWEST_BITS = 0.001
+"""Bits below it are not told apart in sentences: nobody decides by them."""
+
 
 def sentences_on(names: Iterable[str]) -> list[str]:
     """What a reader of these columns' names should know, in the words of the verifier.
@@ -55,6 +58,28 @@ def at_most(bound: float, digits: int = 3) -> str:
     ('0.124', '0.00021', '1', '0')
     """
     return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(bound)):.{digits}g}"
+
+
+def percent(share: Fraction | float) -> str:
+    """A probability as people say it.
+
+    >>> percent(Fraction(1, 3)), percent(0.5), percent(0.0004), percent(1e-15), percent(0.99999)
+    ('33.3 %', '50 %', '0.04 %', '< 0.01 %', '> 99.9 %')
+    """
+    value = 100 * float(share)
+    if 0 < value < 0.01 or 99.95 <= value < 100:
+        return "< 0.01 %" if value < 1 else "> 99.9 %"
+    return f"{round(value, 1) if value >= 0.1 else value:.4g} %"
+
+
+def in_bits(value: float) -> str:
+    """Bits as people say them: three digits, and nothing below a thousandth.
+
+    >>> in_bits(0.256424857), in_bits(1.0), in_bits(0.0), in_bits(4.4e-05), in_bits(12.3456)
+    ('0.256 bits', '1 bit', '0 bits', '< 0.001 bits', '12.3 bits')
+    """
+    text = "< 0.001" if 0 < value < FEWEST_BITS else f"{value:.3g}"
+    return f"{text} bit{'' if text == '1' else 's'}"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from choral.describe.display import percent
 from choral.describe.joint import Joint
 from choral.design.result import Disclosure
 from choral.problem.moments import Moments
@@ -177,15 +178,6 @@ def in_its_unit(found: Disclosure) -> str:
         return f"{target} is decided right {after} instead of {before}"
     before, after = (f"{-x:.6g}" for x in (found.value_without, found.value))
     return f"decisions about {target} cost {after} on average instead of {before} without the code"
-
-
-def percent(share: Fraction) -> str:
-    """A probability for people.
-
-    >>> percent(Fraction(5, 6)), percent(Fraction(1, 2))
-    ('83.3 %', '50 %')
-    """
-    return f"{100 * float(share):.1f}".removesuffix(".0") + " %"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from choral.describe import examples
+from choral.describe.display import percent
 from choral.design.disclose import disclose
 from choral.design.result import Disclosure
 from choral.exact import certificate
-from choral.show.plots.posteriors import laws_of, percent
+from choral.show.plots.posteriors import laws_of
 from choral.show.plots.signature import guess_of
 
 BAR = 20

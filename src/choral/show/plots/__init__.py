@@ -24,12 +24,13 @@ from choral.show.plots.channel import channel_plot
 from choral.show.plots.curves import capacity_plot, lines_plot, schemes_plot, tradeoff_plot
 from choral.show.plots.diagram import diagram_plot
 from choral.show.plots.ladder import closing_plot, ladder_plot
-from choral.show.plots.output import as_png, as_svg, save_plot
+from choral.show.plots.output import as_following_svg, as_png, as_svg, save_plot
 from choral.show.plots.posteriors import posterior_plot
 from choral.show.plots.shapes import hypergraph_plot, segment_plot
 from choral.show.plots.signature import signature_plot
 
 __all__ = [
+    "as_following_svg",
     "as_png",
     "as_svg",
     "capacity_plot",

@@ -9,7 +9,7 @@ from typing import Any
 
 from choral.describe.display import show
 from choral.errors import TooLargeError
-from choral.show.plots.style import BLUE, INK, altair, finished
+from choral.show.plots.style import BLUE, INK, PAPER, altair, finished
 
 MOST_VALUES = 12
 """Values in a column of a diagram whose arrows can still be followed."""
@@ -76,9 +76,9 @@ def diagram_plot(stages: Sequence[Stage], links: Sequence[Link], finding: str, n
             detail="link:N",
             strokeWidth=alt.StrokeWidth("p:Q", scale=alt.Scale(domain=[0, 1], range=[0.8, 4]), legend=None),
         ),
-        label.mark_point(shape="square", filled=True, size=500, color="white", opacity=0.9),
+        label.mark_point(shape="square", filled=True, size=500, color=PAPER, opacity=0.9),
         label.mark_text(color=INK, fontSize=11).encode(text="text:N"),
-        base.mark_point(filled=True, size=roomy, color="white", stroke=INK, strokeWidth=1.3, opacity=1),
+        base.mark_point(filled=True, size=roomy, color=PAPER, stroke=INK, strokeWidth=1.3, opacity=1),
         base.mark_text(color=INK, fontSize=12).encode(text="text:N"),
         alt.Chart(alt.Data(values=heads))
         .mark_text(color=INK, fontSize=13, fontWeight="bold")

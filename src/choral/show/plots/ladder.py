@@ -7,7 +7,7 @@ from typing import Any
 
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
-from choral.show.plots.style import BLUE, GREY, INK, altair, finished, number
+from choral.show.plots.style import BLUE, GREY, INK, RULE, altair, finished, number
 from choral.show.progress import Moment
 
 
@@ -21,7 +21,7 @@ def ladder_plot(disclosure: Disclosure) -> Any:
         y=alt.Y("step:N", sort=order, title=None),
     )
     bars = base.mark_bar(stroke=INK, strokeWidth=0.6, height={"band": 0.7}).encode(
-        color=alt.condition("datum.disclosed", alt.value(BLUE), alt.value("#d9d9d9"))
+        color=alt.condition("datum.disclosed", alt.value(BLUE), alt.value(RULE))
     )
     words = base.mark_text(align="left", dx=5, color=INK).encode(text="text:N")
     entropy, everything, _, upper, told = (row["bits"] for row in rows)

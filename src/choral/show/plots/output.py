@@ -7,11 +7,17 @@ from typing import Any
 
 from choral.errors import ChoralError, ProblemError
 from choral.files import write_whole
+from choral.show.style import following
 
 
 def as_svg(chart: Any) -> str:
     """The chart as SVG."""
     return str(_converter().vegalite_to_svg(chart.to_json()))
+
+
+def as_following_svg(chart: Any) -> str:
+    """The chart as SVG that is dark for readers who want dark pages."""
+    return following(as_svg(chart))
 
 
 def as_png(chart: Any, scale: float = 2) -> bytes:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from choral.describe.display import percent
 from choral.design.result import Disclosure
 from choral.problem.kernel import Variable
 from choral.show.plots.channel import leading, left_out
-from choral.show.plots.style import BLUE, INK, above, altair, counted, distinct, finished, number
+from choral.show.plots.style import BLUE, INK, above, altair, counted, distinct, finished
 
 MOST_VALUES = 20
 """Values of the target that get a colour or a column of their own."""
@@ -116,18 +117,6 @@ def others(
 def largest_move(prior: Sequence[Fraction], given: Sequence[Sequence[Fraction]]) -> Fraction:
     """The largest |p(v | y) - p(v)| over values and codes: 0 exactly when no code says anything about it."""
     return max((abs(p - q) for law in given for p, q in zip(law, prior, strict=True)), default=Fraction(0))
-
-
-def percent(share: Fraction | float) -> str:
-    """A probability as people say it.
-
-    >>> percent(Fraction(1, 3)), percent(0.5), percent(0.0004), percent(1e-15), percent(0.99999)
-    ('33.3 %', '50 %', '0.04 %', '< 0.01 %', '> 99.9 %')
-    """
-    value = 100 * float(share)
-    if 0 < value < 0.01 or 99.95 <= value < 100:
-        return "< 0.01 %" if value < 1 else "> 99.9 %"
-    return f"{number(round(value, 1) if value >= 0.1 else value)} %"
 
 
 def points(share: Fraction | float) -> str:

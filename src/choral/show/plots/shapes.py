@@ -11,7 +11,7 @@ from choral.describe.examples import two_binary
 from choral.describe.numbers import nonnegative
 from choral.errors import TooLargeError
 from choral.problem.hypergraph import Hypergraph
-from choral.show.plots.style import COLOURS, DASHES, GREY, INK, SHAPES, altair, finished, number
+from choral.show.plots.style import COLOURS, DASHES, GREY, INK, PAPER, SHAPES, altair, finished, number
 from choral.theory.two_binary import two_binary_information
 
 STEPS = 120
@@ -142,7 +142,7 @@ def hypergraph_plot(graph: Hypergraph) -> Any:
             ),
         ),
         alt.Chart(alt.Data(values=vertices))
-        .mark_point(filled=True, size=1700, color="white", stroke=INK, strokeWidth=1.4, opacity=1)
+        .mark_point(filled=True, size=1700, color=PAPER, stroke=INK, strokeWidth=1.4, opacity=1)
         .encode(x=x, y=y),
         alt.Chart(alt.Data(values=vertices)).mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="text:N"),
         alt.Chart(alt.Data(values=[{"x": i, "text": part} for i, part in enumerate(parts)]))

@@ -1,9 +1,9 @@
 """The idea in one picture: what the code tells of the target beside what it tells of everything protected, which is nothing.
 
-Codes stand along the horizontal axis in the order of what they say, each as wide as it is probable: so a width is a share of
-the records. At the left is the probability of a value of the target, given the code: it moves away from what was known
-before. At the right, drawn in the same way from the same channel, is the probability of every protected value: straight
-lines, because each is the same under every code.
+At the left is the probability of a value of the target, given each code: it moves away from what was known before. Of a code
+for decisions it also has what the code advises; of a numeric target, its mean. At the right, from the same channel, is the
+probability of every protected value: straight lines, because each is the same under every code; for a promise to somebody who
+knows another column, a line for every value of that column; within a budget, a band.
 """
 
 from __future__ import annotations
@@ -11,29 +11,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any
 
+from choral.describe.display import percent
 from choral.design.result import Disclosure
-from choral.problem.kernel import Variable
+from choral.problem.kernel import Conditional, Variable
+from choral.problem.utility import Decisions, Squares
+from choral.release.meaning import in_its_unit
 from choral.show.plots.channel import leading
-from choral.show.plots.posteriors import drawn_codes, largest_move, laws_of, percent, points, value_names
-from choral.show.plots.style import BLUE, COLOURS, GREY, INK, altair, counted, finished, short
+from choral.show.plots.posteriors import drawn_codes, largest_move, laws_of, points, value_names
+from choral.show.plots.style import counted, short
+from choral.show.plots.two_sides import WIDE, Left, Line, Panel, Picture, Series, draw
 
 MOST_TARGET_VALUES = 5
 """Lines at the left; a target of two values has one."""
 MOST_VALUES = 6
 """Lines in a panel at the right."""
+LONGEST_NAME = 32
+"""Letters of a name in a sentence."""
 MOST_COLUMNS = 20
 """Panels at the right."""
-MOST_STEMS = 60
-"""Up to so many codes a stem leads from what was known before to each dot."""
-HEIGHT = 240
-"""Of the panel at the left, and of all at the right where they are few; in pixels."""
-LEAST_HEIGHT = 44
-"""Of a panel at the right: two lines and their labels."""
-LABEL = 15
-"""Pixels that a line of text needs."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,8 @@ class Guess:
     def __str__(self) -> str:
         if self.before == self.after:
             return f"{self.name} {percent(self.before)} either way"
+        if percent(self.before) == percent(self.after):
+            return f"{self.name} is guessed right a little more often than {percent(self.before)}"
         return f"{self.name} is guessed right {percent(self.after)} instead of {percent(self.before)}"
 
 
@@ -60,150 +59,136 @@ def guess_of(disclosure: Disclosure, variable: Variable) -> Guess:
     """
     prior, given = laws_of(disclosure, variable)
     after = sum((mass * max(law) for mass, law in zip(disclosure.p_y, given, strict=True)), Fraction(0))
-    return Guess(variable.name, max(prior), after)
+    return Guess(short(variable.name, LONGEST_NAME), max(prior), after)
 
 
-def signature_plot(disclosure: Disclosure) -> Any:
-    """Told at the left, hidden at the right, for any number of codes, of target values and of protected groups."""
-    alt = altair()
+def signature_plot(disclosure: Disclosure, width: int = WIDE, titled: bool = True) -> Any:
+    """Told at the left, hidden at the right, for any number of codes, of target values and of protected groups.
+
+    Below 560 pixels the sides stand below each other. Untitled, the finding is left to the page (`signature_of`).
+    """
+    return draw(signature_of(disclosure), width, titled)
+
+
+def signature_of(disclosure: Disclosure) -> Picture:
+    """What the picture of a disclosure says and shows."""
     problem = disclosure.problem
     prior, given = laws_of(disclosure, problem.target)
     codes, laws = drawn_codes(disclosure, prior, given)
-    leader = _most_moved(prior, given)[0]
-    order = sorted(range(len(codes)), key=lambda i: (laws[i][leader], i))
-    along = _Along.of(disclosure, [codes[i] for i in order])
-    left = _told(alt, problem.target, prior, [laws[i] for i in order], along)
-    groups = problem.groups[:MOST_COLUMNS]
-    panels = []
+    order = order_of_codes(disclosure, prior, laws)
+    shares = tuple(float(sum((disclosure.p_y[y] for y in codes[i]), Fraction(0))) for i in order)
+    left = _told(disclosure, prior, [laws[i] for i in order], shares, [codes[i] for i in order])
     moves: dict[str, Fraction] = {}
-    for number, group in enumerate(problem.groups):
+    panels = []
+    for group in problem.groups:
         before, after = laws_of(disclosure, group)
         moves[group.name] = largest_move(before, after)
-        if number < len(groups):
-            _, drawn = drawn_codes(disclosure, before, after)
-            panels.append(_hidden(alt, group, before, [drawn[i] for i in order], along, number, len(groups)))
-    columns = 1 if len(panels) <= 4 else 2 if len(panels) <= 8 else 4
-    right = alt.concat(*panels, columns=columns, spacing=16) if panels else None
-    chart = left if right is None else alt.hconcat(left, right, spacing=48)
-    return finished(chart, _finding(disclosure, moves), _notes(disclosure, moves, len(codes)), width=760)
+        panels.append(_hidden(group, before, after))
+    panels += [_given(disclosure, promise) for promise in problem.conditions]
+    cut = tuple(panels[:MOST_COLUMNS])
+    return Picture(finding(disclosure, moves), _notes(disclosure, moves, len(codes), len(panels)), left, cut)
 
 
-@dataclass(frozen=True)
-class _Along:
-    """Where each code begins and ends on the axis of records."""
-
-    edges: tuple[float, ...]
-    shares: tuple[float, ...]
-
-    @classmethod
-    def of(cls, disclosure: Disclosure, codes: Sequence[Sequence[int]]) -> _Along:
-        masses = [sum((disclosure.p_y[y] for y in members), Fraction(0)) for members in codes]
-        edges = [Fraction(0), *accumulate(masses)]
-        return cls(tuple(map(float, edges)), tuple(map(float, masses)))
-
-    def steps(self, series: str, heights: Sequence[float]) -> list[dict[str, Any]]:
-        """A line that is level over every code."""
-        ends = [*heights, heights[-1]]
-        return [{"value": series, "x": x, "p": p} for x, p in zip(self.edges, ends, strict=True)]
-
-    def middles(self) -> list[float]:
-        return [(a + b) / 2 for a, b in zip(self.edges, self.edges[1:], strict=False)]
+def order_of_codes(disclosure: Disclosure, prior: Sequence[Fraction], laws: Sequence[Sequence[Fraction]]) -> list[int]:
+    """Codes in the order of what they say: of the value that they move most, or of the mean where that is the purpose."""
+    utility = disclosure.problem.utility
+    if isinstance(utility, Squares):
+        means = [sum((p * x for p, x in zip(law, utility.numbers, strict=True)), Fraction(0)) for law in laws]
+        return sorted(range(len(laws)), key=lambda i: (means[i], i))
+    leader = _most_moved(prior, laws)[0]
+    return sorted(range(len(laws)), key=lambda i: (laws[i][leader], i))
 
 
 def _told(
-    alt: Any, target: Variable, prior: Sequence[Fraction], laws: Sequence[Sequence[Fraction]], along: _Along
-) -> Any:
-    chosen = _most_moved(prior, laws)[: 1 if len(prior) == 2 else MOST_TARGET_VALUES]
-    names = dict(zip(chosen, value_names(target, [[v] for v in chosen]), strict=True))
-    dots, lines, before = [], [], []
-    for v in chosen:
-        heights = [float(law[v]) for law in laws]
-        lines += along.steps(names[v], heights)
-        before.append({"value": names[v], "p": float(prior[v])})
-        dots += [
-            {"value": names[v], "x": x, "p": p, "weight": share, "before": float(prior[v])}
-            for x, p, share in zip(along.middles(), heights, along.shares, strict=True)
-        ]
-    labels = list(names.values())
-    y = alt.Y("p:Q", scale=alt.Scale(domain=[0, 1]), title=None, axis=alt.Axis(format=".0%", tickCount=5))
-    x = _x(alt, "codes, in the order of what they tell; width: share of the records")
-    colour = alt.Color(
-        "value:N",
-        sort=labels,
-        scale=alt.Scale(domain=labels, range=list(COLOURS[: len(labels)])),
-        title=None,
-        legend=None if len(labels) == 1 else alt.Legend(orient="bottom", columns=2),
-    )
-    size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, max(along.shares)], range=[8, 320]), legend=None)
-    known = alt.Chart(alt.Data(values=before)).mark_rule(strokeDash=[4, 3], strokeWidth=1.2).encode(y=y, color=colour)
-    curve = alt.Chart(alt.Data(values=lines)).mark_line(interpolate="step-after", strokeWidth=1, opacity=0.55)
-    marks = alt.Chart(alt.Data(values=dots))
-    layers = [known, curve.encode(x=x, y=y, color=colour)]
-    if len(along.shares) <= MOST_STEMS and len(labels) == 1:
-        layers.append(marks.mark_rule(color=BLUE, opacity=0.35).encode(x=x, y=y, y2="before:Q"))
-    layers.append(
-        marks.mark_circle(opacity=0.75, stroke=INK, strokeWidth=0.6).encode(x=x, y=y, size=size, color=colour)
-    )
-    first = labels[0] if len(labels) == 1 else f"each value, {len(labels)} of {len(prior)}"
-    title = (
-        f"told: {short(target.name, 24)} = {first}" if len(labels) == 1 else f"told: {short(target.name, 24)}, {first}"
-    )
-    note = f"before: {percent(prior[chosen[0]])}" if len(labels) == 1 else "dashed: before"
-    return alt.layer(*layers).properties(width=330, height=HEIGHT, title=_heading(alt, short(title, 52), note))
-
-
-def _hidden(
-    alt: Any,
-    group: Variable,
+    disclosure: Disclosure,
     prior: Sequence[Fraction],
     laws: Sequence[Sequence[Fraction]],
-    along: _Along,
-    number: int,
-    count: int,
-) -> Any:
+    shares: tuple[float, ...],
+    codes: Sequence[Sequence[int]],
+) -> Left:
+    target, utility = disclosure.problem.target, disclosure.problem.utility
+    name = short(target.name, 24)
+    if isinstance(utility, Squares):
+        mean = [sum((p * x for p, x in zip(law, utility.numbers, strict=True)), Fraction(0)) for law in (prior, *laws)]
+        means = Series(f"mean of {name}", float(mean[0]), tuple(map(float, mean[1:])))
+        return Left(f"told: mean of {name}", f"before: {float(mean[0]):.4g}", (means,), shares, share=False)
+    advice: tuple[str, ...] = ()
+    if isinstance(utility, Decisions) and disclosure.actions is not None:
+        actions = disclosure.actions
+        advice = tuple(short(_word(actions[c[0]]), 20) if len(c) == 1 else "several" for c in codes)
+    chosen = _most_moved(prior, laws)[: 1 if len(prior) == 2 or advice else MOST_TARGET_VALUES]
+    names = value_names(target, [[v] for v in chosen])
+    series = tuple(
+        Series(label, float(prior[v]), tuple(float(law[v]) for law in laws))
+        for v, label in zip(chosen, names, strict=True)
+    )
+    if len(chosen) == 1:
+        return Left(f"told: {name} = {names[0]}", f"before: {percent(prior[chosen[0]])}", series, shares, advice)
+    every = "each value" if len(chosen) == len(prior) else f"{len(chosen)} of {len(prior)} values"
+    return Left(f"told: {name}, {every}", "dashed: before", series, shares)
+
+
+def _hidden(group: Variable, prior: Sequence[Fraction], laws: Sequence[Sequence[Fraction]]) -> Panel:
     sets = leading(prior, MOST_VALUES)
-    names = value_names(group, sets)
-    height = max(LEAST_HEIGHT, (HEIGHT - 46 * (min(count, 4) - 1)) // min(count, 4))
-    lines, ends = [], []
-    for members, name in zip(sets, names, strict=True):
-        heights = [float(sum((law[v] for v in members), Fraction(0))) for law in laws]
-        lines += along.steps(name, heights)
+    lines = []
+    for members, name in zip(sets, value_names(group, sets), strict=True):
+        heights = [sum((law[v] for v in members), Fraction(0)) for law in laws]
         share = sum((prior[v] for v in members), Fraction(0))
-        ends.append({"value": name, "x": 1.0, "p": float(share), "text": f"{short(name, 18)} {percent(share)}"})
-    y = alt.Y("p:Q", scale=alt.Scale(domain=[0, 1]), title=None, axis=alt.Axis(format=".0%", values=[0, 0.5, 1]))
-    drawn = alt.Chart(alt.Data(values=lines)).mark_line(
-        interpolate="step-after", strokeWidth=2, color=COLOURS[number % len(COLOURS)]
-    )
-    words = alt.Chart(alt.Data(values=_apart(ends, height))).mark_text(
-        align="left", dx=5, fontSize=10, color=INK, baseline="middle"
-    )
+        lines.append(Line(name, float(share), float(min(heights)), float(max(heights)), percent(share)))
     move = largest_move(prior, laws)
-    heading = _heading(alt, f"hidden: {short(group.name, 30)}", "0, exactly" if not move else f"within {points(move)}")
-    return (
-        drawn.encode(x=_x(alt), y=y, detail="value:N") + words.encode(x=alt.X("x:Q"), y=y, text="text:N")
-    ).properties(width=230 if count <= 8 else 120, height=height, title=heading)
+    note = "0, exactly" if not move else f"within {points(move)}"
+    brief = f"{percent(max(prior))} either way" if not move else note.replace(" percentage points", " points")
+    return Panel(f"hidden: {short(group.name, 40)}", note, tuple(lines), brief)
 
 
-def _apart(ends: list[dict[str, Any]], height: int) -> list[dict[str, Any]]:
-    """The labels that do not lie on one another; the largest come first."""
-    kept: list[dict[str, Any]] = []
-    for end in sorted(ends, key=lambda end: -end["p"]):
-        if all(abs(end["p"] - other["p"]) * height >= LABEL for other in kept):
-            kept.append(end)
-    return kept
+def _given(disclosure: Disclosure, promise: Conditional) -> Panel:
+    """For a promise `Z | V`, a line for every v: the probability of the commonest z, to who knows v and sees a code."""
+    prior, given = laws_of(disclosure, promise.both)
+    totals: dict[int, Fraction] = {}
+    hidden: dict[int, Any] = {}
+    for i, (v, p) in enumerate(zip(promise.given, prior, strict=True)):
+        if v >= 0:
+            totals[v] = totals.get(v, Fraction(0)) + p
+            hidden[i] = _parts(promise.both, i, promise.hidden)
+    weights: dict[Any, Fraction] = {}
+    for i, z in hidden.items():
+        weights[z] = weights.get(z, Fraction(0)) + prior[i]
+    common = max(weights, key=lambda z: weights[z])
+    chosen = sorted((v for v in totals if totals[v]), key=lambda v: -totals[v])[:MOST_VALUES]
+    lines, worst = [], Fraction(0)
+    for v in totals:
+        cells = [i for i, z in hidden.items() if promise.given[i] == v]
+        mine = [i for i in cells if hidden[i] == common]
+        every = [_share(law, mine, cells) for law in (prior, *given)]
+        level, *codes = [share for share in every if share is not None]
+        worst = max([worst, *(abs(share - level) for share in codes)])
+        if v in chosen:
+            name = _words(_parts(promise.both, cells[0], promise.known))
+            lines.append(Line(name, float(level), float(min(codes)), float(max(codes)), percent(level)))
+    note = "0, exactly" if not worst else f"within {points(worst)}"
+    known = promise.name.partition(" | ")[2]
+    heading = f"hidden: {short('+'.join(promise.hidden), 24)} = {short(_words(common), 16)}"
+    return Panel(heading, f"from who knows {short(known, 24)}: {note}", tuple(lines))
 
 
-def _x(alt: Any, title: str | None = None) -> Any:
-    return alt.X(
-        "x:Q",
-        scale=alt.Scale(domain=[0, 1]),
-        title=title,
-        axis=alt.Axis(labels=False, ticks=False, grid=False, titleColor=GREY, titleFontSize=10),
-    )
+def _share(law: Sequence[Fraction], mine: Sequence[int], cells: Sequence[int]) -> Fraction | None:
+    """Of the probability of some cells, that of a part of them; None where there is none."""
+    whole = sum((law[i] for i in cells), Fraction(0))
+    return sum((law[i] for i in mine), Fraction(0)) / whole if whole else None
 
 
-def _heading(alt: Any, title: str, note: str) -> Any:
-    return alt.TitleParams(title, subtitle=note, fontSize=12, subtitleFontSize=11, subtitleColor=GREY, anchor="start")
+def _parts(both: Variable, i: int, names: Sequence[str]) -> tuple[Any, ...]:
+    value = both.values[i]
+    parts = value if isinstance(value, tuple) and len(both.columns) > 1 else (value,)
+    return tuple(part for name, part in zip(both.columns, parts, strict=True) if name in names)
+
+
+def _words(values: Sequence[Any]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _word(action: Any) -> str:
+    return str(action[0]) if isinstance(action, tuple) and len(action) == 1 else str(action)
 
 
 def _most_moved(prior: Sequence[Fraction], given: Sequence[Sequence[Fraction]]) -> list[int]:
@@ -212,28 +197,49 @@ def _most_moved(prior: Sequence[Fraction], given: Sequence[Sequence[Fraction]]) 
     return sorted(range(len(prior)), key=lambda v: (-far[v], prior[v], v))
 
 
-def _finding(disclosure: Disclosure, moves: dict[str, Fraction]) -> str:
-    """In guesses: the target, then what is protected, by name where that is short."""
+def finding(disclosure: Disclosure, moves: dict[str, Fraction] | None = None) -> str:
+    """In guesses, or in the unit of the purpose: the target, then what is protected, by name where that is short."""
     problem = disclosure.problem
+    if moves is None:
+        moves = {group.name: largest_move(*laws_of(disclosure, group)) for group in problem.groups}
     told = guess_of(disclosure, problem.target)
-    first = (
-        str(told) if told.before != told.after else f"{told.name} is guessed right {percent(told.before)} either way"
-    )
+    first = str(told)
+    if told.before == told.after:
+        first = _odds(disclosure) or f"{told.name} is guessed right {percent(told.before)} either way"
+    if problem.utility is not None:
+        first = in_its_unit(disclosure).partition(" (root")[0]
     private = [group for group in problem.groups if not moves[group.name]]
     said = [str(guess_of(disclosure, group)) for group in private[:3]]
     if len(private) > len(said):
         said.append(f"and {counted(len(private) - 3, 'more column')} as before")
     loose = [name for name, move in moves.items() if move]
-    said += [f"{name} moves by up to {points(moves[name])}, as its budget allows" for name in loose[:2]]
+    said += [
+        f"{short(name, LONGEST_NAME)} moves by up to {points(moves[name])}, as its budget allows" for name in loose[:2]
+    ]
     return "; ".join([first, ", ".join(said)] if said else [first])
 
 
-def _notes(disclosure: Disclosure, moves: dict[str, Fraction], drawn: int) -> list[str]:
+def _odds(disclosure: Disclosure) -> str:
+    """Between which probabilities codes move a value, where the best guess stays the same; empty if they move none."""
+    target = disclosure.problem.target
+    prior, given = laws_of(disclosure, target)
+    v = _most_moved(prior, given)[0]
+    low, high = min(law[v] for law in given), max(law[v] for law in given)
+    if low == high:
+        return ""
+    [name] = value_names(target, [[v]])
+    return (
+        f"{target.name} = {name} is {percent(low)} to {percent(high)} likely, by code, instead of {percent(prior[v])}"
+    )
+
+
+def _notes(disclosure: Disclosure, moves: dict[str, Fraction], drawn: int, panels: int) -> tuple[str, ...]:
     problem = disclosure.problem
-    undrawn = len(problem.groups) - MOST_COLUMNS
-    return [
+    undrawn = panels - MOST_COLUMNS
+    every = [
         f"{counted(disclosure.codes, 'code')}; a dot is a code, its area how often it is seen; dashed: known without it",
         "straight lines are exact: equality is decided in fractions, for every code" if not any(moves.values()) else "",
+        "a band is how far codes move a value within its budget" if any(moves.values()) else "",
         *(
             f"also hidden from whoever knows {' and '.join(promise.known)}: {' and '.join(promise.hidden)}"
             for promise in problem.conditions[:3]
@@ -243,3 +249,4 @@ def _notes(disclosure: Disclosure, moves: dict[str, Fraction], drawn: int) -> li
         if drawn == disclosure.codes
         else f"the {drawn - 1} most probable codes are drawn one by one, the others together",
     ]
+    return tuple(note for note in every if note)

@@ -7,15 +7,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from choral.errors import ChoralError
+from choral.show.style import LIGHT
 
-INK = "#1b1b1b"
+INK = LIGHT["ink"]
 """Text and lines: nearly black, softer than black on white."""
-GREY = "#6b6b6b"
+GREY = LIGHT["quiet"]
 """What is beside the point; it still has a contrast of 5 to white."""
-BLUE = "#0b5fa5"
+BLUE = LIGHT["accent"]
 """What the picture is about."""
+ON_BLUE = LIGHT["on-accent"]
+"""What is written on it."""
+PAPER = LIGHT["paper"]
+RULE = LIGHT["line"]
+"""Lines of a grid."""
 
-COLOURS = ("#0b5fa5", "#d55e00", "#1b1b1b", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#6b6b6b", "#882255", "#005f4b")
+COLOURS = tuple(LIGHT[name] for name in ("accent", "c2", "ink", "c4", "c5", "c6", "c7", "quiet", "c9", "c10"))
 """Told apart by people who do not see all colours (after Okabe and Ito); every series also has its own dash and shape."""
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [1, 4], [12, 4], [6, 2, 2, 2, 2, 2], [3, 1], [14, 2, 1, 2])
 """One for each colour, so that lines are told apart in black and white."""
@@ -55,10 +61,12 @@ def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 6
         offset=12,
     )
     return (
-        chart.properties(title=title, background="white", padding=12)
+        chart.properties(title=title, background=PAPER, padding=12)
         .configure(font=FONT)
         .configure_view(stroke=None)
-        .configure_axis(gridColor="#e6e6e6", domainColor=GREY, tickColor=GREY, labelColor=INK, titleColor=INK)
+        .configure_axis(
+            gridColor=RULE, gridOpacity=0.5, domainColor=GREY, tickColor=GREY, labelColor=INK, titleColor=INK
+        )
         .configure_axis(labelFontSize=11, titleFontSize=11, titleFontWeight="normal", labelLimit=320)
         .configure_legend(labelLimit=320, labelColor=INK, titleColor=INK, titleFontWeight="normal")
     )

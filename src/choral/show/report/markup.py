@@ -9,8 +9,7 @@ from fractions import Fraction
 from html import escape
 from typing import TypeAlias
 
-from choral.describe.display import Cell, Listing, Shown, cell_html
-from choral.show.plots.posteriors import percent
+from choral.describe.display import Cell, Listing, Shown, cell_html, percent
 from choral.show.plots.style import number
 
 VOID = ("meta", "br")
