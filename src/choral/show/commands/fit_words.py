@@ -88,7 +88,7 @@ def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
 
 def _given_lines(found: Disclosure, bins: Mapping[str, int]) -> list[str]:
     """Promises given what others know, in words, and what each leaves open."""
-    from choral.auditing.side_knowledge import percent
+    from choral.describe.display import percent
     from choral.release.given import InWords, in_words, left_open
 
     lines = [f"given        {words.said}; {words.not_covered}" for words in in_words(found.problem, bins)]
