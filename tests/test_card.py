@@ -16,8 +16,9 @@ import pytest
 from in_process import choral
 from typer.testing import CliRunner
 
+import choral as ch
 from choral.errors import ChoralError, ColumnError, FileInTheWayError, ProblemError, ReleaseFileError
-from choral.release.card import SCHEMA, card_of, commitment, decode, load_card
+from choral.release.card import SCHEMA, Card, card_of, commitment, decode, load_card
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.second import fit_after
@@ -322,3 +323,36 @@ def test_mistakes_are_errors_with_a_remedy(folder, monkeypatch, arguments, words
     assert isinstance(done.exception, ChoralError)
     assert done.exception.remedy
     assert not (folder / "x").exists()
+
+
+def test_a_card_that_was_made_to_run_a_query_runs_none(tmp_path):
+    """What a card says goes into the query that decodes: once a list in place of a number ended it and began another."""
+    rows = [{"W": a ^ b, "a": a, "b": b} for a in (0, 1) for b in (0, 1) for _ in range(6)]
+    document, stolen = json.loads(ch.fit(rows).card().text), tmp_path / "stolen"
+    first = f"']] AS VARCHAR[][]), 1) AS x FROM (SELECT 0 AS code)) TO $${tmp_path / 'x.csv'}$$"
+    document["p_w_given_y"][0][0] = [f'{first}; COPY (SELECT 42) TO $${stolen}$$; --"']
+    (tmp_path / "card.json").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "codes.csv").write_text("code\n0\n1\n")
+    with pytest.raises(ReleaseFileError, match="does not fit together: the tables"):
+        load_card(tmp_path / "card.json")
+    with pytest.raises((TypeError, ReleaseFileError)):
+        decode(Card(document), tmp_path / "codes.csv", tmp_path / "out.csv")
+    assert not stolen.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("codes", "2"), ("codes", 0), ("codes", True), ("unseen_code", "x"), ("unseen_code", 1), ("reveal", []),
+        ("reveal", "W"), ("reveal", [1]), ("values", [{"date": "x"}, 1]), ("values", [{}, 1]), ("p_w_given_y", [[1, 0]]),
+        ("p_w_given_y", [[1, "0"], [0, 1]]), ("p_w_given_y", [[1, True], [0, 1]]), ("other", "no"), ("certificate", None),
+        ("withheld", 3), ("utility", []), ("utility", {"kind": "squares", "mean": [1, 2]}),
+        ("utility", {"kind": "loss", "actions": [1], "expected_loss": [0, 0]}),
+    ],
+)  # fmt: skip
+def test_what_is_no_card_is_refused_in_words(tmp_path, key, value):
+    rows = [{"W": a ^ b, "a": a, "b": b} for a in (0, 1) for b in (0, 1) for _ in range(6)]
+    document = json.loads(ch.fit(rows).card().text)
+    (tmp_path / "card.json").write_text(json.dumps({**document, key: value}), encoding="utf-8")
+    with pytest.raises(ReleaseFileError, match="does not fit together"):
+        load_card(tmp_path / "card.json")

@@ -22,6 +22,7 @@ from choral.errors import ColumnError, ProblemError, ReleaseFileError, did_you_m
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
 from choral.release.advice import Shown, advice, columns_of
+from choral.release.card_form import misfit
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.given import InWords, in_words
 from choral.release.rounding import Rounded, rounded
@@ -205,13 +206,9 @@ def load_card(path: str | os.PathLike[str]) -> Card:
     document = json.loads(place.read_text(encoding="utf-8"))
     if document.get("version") not in (1, VERSION):
         raise ReleaseFileError(f"{place} has version {document.get('version')}.", "Upgrade choral.")
-    codes, table, values = document.get("codes"), document.get("p_w_given_y"), document.get("values")
-    withheld = table is None and values is None
-    shaped = isinstance(table, list) and isinstance(values, list) and len(table) == codes
-    width = len(values) + bool(document.get("other")) if isinstance(values, list) else 0
-    rows = [row for row in table if row is not None] if isinstance(table, list) else []
-    if not withheld and not (shaped and all(isinstance(row, list) and len(row) == width for row in rows)):
-        raise ReleaseFileError(f"The tables of {place} do not fit together.", "Get the card again.")
+    wrong = misfit(document)
+    if wrong is not None:
+        raise ReleaseFileError(f"{place} does not fit together: {wrong}.", "Get the card again.")
     return Card(document)
 
 
@@ -251,7 +248,7 @@ def _beside_codes(card: Card, table: Source) -> str:
             raise ColumnError(f"{table.name} has a column '{name}' already.", "Rename it, or give the codes alone.")
         texts = any(isinstance(entry, str) for entry in entries)
         listed = ", ".join(
-            "NULL" if entry is None else text_literal(entry) if isinstance(entry, str) else repr(entry)
+            "NULL" if entry is None else text_literal(entry) if isinstance(entry, str) else repr(float(entry))
             for entry in entries
         )
         array = f"CAST([{listed}] AS {'VARCHAR' if texts else 'DOUBLE'}[])"
@@ -265,7 +262,7 @@ def _checked_codes(card: Card, table: Source) -> int:
         raise ColumnError(f"{table.name} has no column '{CODE}'.", did_you_mean(CODE, table.columns))
     if kind_of_type(table.columns[CODE]) != "int":
         raise ColumnError(f"The column '{CODE}' of {table.name} holds no whole numbers.", "Give the disclosed codes.")
-    last = card.document["unseen_code"]
+    last = card.document.get("unseen_code")
     largest = card.codes - 1 if last is None else int(last)
     column = identifier(CODE)
     with reading(table):

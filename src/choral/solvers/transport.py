@@ -8,8 +8,9 @@ a transport plan, with cost H(W at ab) / (t_a (μ - x_a)) per unit of flow. Its 
 π_a = φ_a (μ - x_a), π_b = ψ_b (x_b - μ) for the bound of `VertexBound`. ∎
 
 A network simplex method finds the plan in floats. It is then made exact: flows are taken in order of size, each cut to
-what is left of its two states, exactly; what is left in the end (masses of the order of rounding errors, and states too
-rare for floats) is private as the prior and all codes are, and joins the largest code.
+what is left of its two states, exactly. What is left in the end is little flow, of the order of rounding errors, but may be
+much mass of a state near the mean: it is paired as it comes where that is so; otherwise it is private as the prior and all
+codes are, and joins the largest code.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ TIGHTEST = 4096
 """How many of the pairs with the least slack are kept to state the bound."""
 STEPS_PER_PAIR = 40
 """The network simplex method may take this many steps per pair of states before it gives up."""
+NEGLIGIBLE = Fraction(1, 10**12)
+"""Probability of a code that is not worth having: it joins the largest one, at a cost far below a tolerance."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,27 @@ def _exact_codes(
             rest_left[a] -= flow
             rest_right[b] -= flow
             codes.append({a: flow / (mean - x[a]), b: flow / (x[b] - mean)})
+    return codes + _of_the_rest(rest_left, rest_right, x, mean)
+
+
+def _of_the_rest(
+    left: dict[int, Fraction], right: dict[int, Fraction], x: list[Fraction], mean: Fraction
+) -> list[dict[int, Fraction]]:
+    """Codes for flows that the plan in floats left over, where much mass is in them."""
+    codes = []
+    some, others = ([s for s, flow in rest.items() if flow] for rest in (left, right))
+    while some and others:
+        a, b = some[-1], others[-1]
+        flow = min(left[a], right[b])
+        code = {a: flow / (mean - x[a]), b: flow / (x[b] - mean)}
+        if sum(code.values()) > NEGLIGIBLE:
+            codes.append(code)
+        left[a] -= flow
+        right[b] -= flow
+        if not left[a]:
+            some.pop()
+        if not right[b]:
+            others.pop()
     return codes
 
 

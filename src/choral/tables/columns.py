@@ -110,11 +110,12 @@ class Column:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Column:
-        """The column that `to_document` wrote."""
-        edges = document.get("edges")
+        """The column that `to_document` wrote; raises `TypeError` where its name or type is no text."""
+        edges, texts = document.get("edges"), (document["name"], document["type"])
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError(f"a column has the name and type {texts!r}")
         return cls(
-            document["name"],
-            document["type"],
+            *texts,
             tuple(decode(v) for v in document["values"]),
             None if edges is None else tuple(float(decode(edge)) for edge in edges),
         )

@@ -1,0 +1,97 @@
+"""A bank of files, honest and forged, that both verifiers are asked about; and the mutants of one (`scripts/mutants.py`).
+
+Every file of it comes from an honest one of its kind. What is expected is not written down: both verifiers, which share no
+line, have to say the same of privacy and of the information, and the lists of `forgeries` say which must be refused.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import random
+from fractions import Fraction
+
+import forgeries
+import test_second_verifier as pair
+import test_verifier_attacks as known
+from attack import forging
+
+import choral as ch
+from choral.exact.certificate import document_to_text, sealed
+
+PURPOSES = {
+    "accuracy": lambda: ch.disclose(ch.examples.bsc_and_bec(), "W", utility="accuracy"),
+    "a loss": lambda: ch.disclose(pair.LAW, "W", ["Z"], ["Z", "V", "X"], utility={("go", 0): 1, ("stay", 1): 3}),
+    "squares": lambda: ch.disclose(pair.LAW, "X", ["Z", "V"], ["Z", "V", "W"], utility="squares"),
+    "squares by rank": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], utility="squares"),
+}
+"""Files of version 2 that are good for something else than bits."""
+PROOFS = {
+    "lines": lambda: ch.disclose(pair.LAW, "W", ["Z", "V"], ["Z", "V", "X"], solver="sandwich", tol=1e-3),
+    "three values": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], solver="sandwich", tol=1e-2),
+    "orbits": lambda: ch.self_disclose(ch.examples.bernoulli(Fraction(3, 10), 4)),
+    "determined": lambda: ch.disclose(ch.examples.bsc_and_bec(), protect=[("X1", "X2")]),
+    "rank": lambda: ch.disclose(pair.LAW, "W", ["Z"], ["Z", "V", "X"], solver="rank"),
+    "conditions by lines": lambda: ch.disclose(
+        pair.LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"], solver="sandwich", tol=1e-3
+    ),
+    "a condition determines": lambda: ch.disclose(ch.examples.noisy_copies(1), "W", ["X1", "X1 | W"], ["W", "X1"]),
+}
+"""One for each kind of proof of a bound."""
+
+
+def written(document):
+    """A document as it is read from a file: lists and texts, no tuples."""
+    return json.loads(document_to_text(document))
+
+
+@functools.cache
+def honest():
+    """Small honest documents of every kind of law, promise, proof and purpose, by name; not to be changed."""
+    made = {name: pair.MADE[name] for name in ("given", "given a pair", "given one value", "three of five", "values")}
+    made |= PURPOSES | PROOFS
+    return {name: written(document) for name, document in known.HONEST.items()} | {
+        name: written(make().document) for name, make in made.items()
+    }
+
+
+def resealed(document):
+    """The text of a document whose digest is right."""
+    return document_to_text(sealed(document))
+
+
+def forged(draw: random.Random, count: int):
+    """Texts of documents that were changed at random, each with the name of what it was."""
+    names = sorted(honest())
+    for _ in range(count):
+        name = draw.choice(names)
+        document = copy.deepcopy(honest()[name])
+        forging.forge(document, draw)
+        try:
+            yield name, resealed(document)
+        except (ValueError, UnicodeEncodeError):
+            continue  # half a surrogate pair cannot be written
+
+
+def rewritten(draw: random.Random):
+    """Every honest document in other words: all of it is as true as before."""
+    for name in sorted(honest()):
+        document = copy.deepcopy(honest()[name])
+        forging.same_in_other_words(document, draw)
+        yield name, resealed(document)
+
+
+def listed():
+    """Texts that break exactly one rule (of `forgeries`, and names and values that deceive), and those that break none."""
+    silent = {name: pair.telling_nothing(document) for name, document in known.HONEST.items()}
+    by_name = honest() | {"only": honest()["given one value"]}
+    telling = known.telling
+    refused = pair.changed(forgeries.REFUSED, by_name) + pair.changed(forgeries.LAWS, silent)
+    refused += pair.texts_of(telling(name, protect="sex") for name in known.DECEIVERS.values())
+    refused += pair.texts_of(telling(name) for name in known.ALIKE)
+    refused += pair.texts_of(telling("city", values=values) for values in known.SAME)
+    refused += pair.texts_of(make() for make in known.STALLS.values())
+    taken = pair.changed(forgeries.TAKEN, by_name) + pair.texts_of(silent.values())
+    taken += pair.texts_of(telling(name, protect="sex") for name in known.WELCOME)
+    return refused, taken

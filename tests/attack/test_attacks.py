@@ -1,0 +1,27 @@
+"""Every attack of the suite, for a moment and the same each time; `make attack` goes on for longer, with others each time."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from attack.all import ATTACKS
+from attack.tally import Tally
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_nothing_gives_way(attack, tmp_path):
+    tally = Tally()
+    for seed in range(attack.short):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        attack.round(random.Random(f"{attack.name} {seed}"), folder, tally)
+    assert tally.broken == []
+    assert sum(tally.counts.values()) >= attack.short
+
+
+def test_attacks_have_names_of_their_own_and_belong_to_chapters_of_the_page():
+    from attack.page import CHAPTERS
+
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
+    assert {attack.chapter for attack in ATTACKS} == set(CHAPTERS)
