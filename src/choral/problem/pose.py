@@ -18,7 +18,7 @@ from choral.errors import ProblemError
 from choral.problem.budget import budgets_for, further_law
 from choral.problem.compact import pose_samples
 from choral.problem.kernel import Conditional, Index, Problem, Variable
-from choral.problem.promises import Promise, with_values
+from choral.problem.promises import Promise, is_conditional, with_values
 from choral.problem.question import Group, Question, Roles
 from choral.problem.utility import utility_of
 
@@ -68,6 +68,14 @@ def _posed(law: Law, question: Question) -> Problem:
     table = checked(law).table
     if table is not None:
         return pose_roles(table, question.about(table.names))
+    given = [entry for entry in _listed(question.protect) if is_conditional(entry)]
+    if given:
+        written = given[0] if isinstance(given[0], str) else given[0].written
+        raise ProblemError(
+            f"'{written}' with a {type(law).__name__} law, whose samples are protected alike.",
+            "Say order=2 in place of protect: then whoever knows one sample learns nothing more about another (order=k: "
+            "whoever knows k - 1 of them). A Joint law of the samples takes conditions.",
+        )
     named = question.protect is not None or question.use is not None
     if question.reveal not in (None, "W", ["W"], ("W",)) or named:
         raise ProblemError(
@@ -75,6 +83,11 @@ def _posed(law: Law, question: Question) -> Problem:
             "Leave out reveal, protect and use; say order=2 to protect pairs. A Joint takes them all.",
         )
     return pose_samples(law, question.order)
+
+
+def _listed(protect: Any) -> Sequence[Any]:
+    """The entries of `protect` as it was given."""
+    return [protect] if isinstance(protect, str) else protect if isinstance(protect, Sequence) else ()
 
 
 def windows(names: str | Sequence[str], k: int) -> list[tuple[str, ...]]:
