@@ -34,6 +34,7 @@ from choral.release.file import load_release
 from choral.release.fit import fit, pose_table
 from choral.show.studio import connections, curve, jobs, result, security, serve, worker
 from choral.show.studio.app import create_app
+from choral.show.studio.dark import PAPER
 from choral.show.studio.game import Game
 from choral.show.studio.question import Choices, outlook
 from choral.show.studio.samples import SAMPLES
@@ -322,7 +323,7 @@ def test_a_small_file_with_a_huge_cell_has_small_answers(client, tmp_path):
     assert sorted(map(len, a["shown"])) == [1, 80]
     roles = {"note": "reveal", "a": "protect", "b": "use"}
     asked = {"table": 1, "question": {"roles": roles}}
-    refusals = [client.post(f"/api/{path}", json=asked) for path in ("outlook", "solve", "curve")]
+    refusals = [client.post(f"/api/{path}", json=asked) for path in ("outlook", "solve", "estimate")]
     for one in refusals:
         assert one.status_code == 422
         assert "'note' has cells of more than" in one.json()["error"]
@@ -523,7 +524,7 @@ def test_one_search_at_a_time_and_then_another(door, workspace, acting):
         assert client.post("/api/solve", json=asked).status_code == 200
         until(lambda: job()["last"])
         assert (job()["status"], job()["last"][1:3]) == ("running", [0.25, 0.5])
-        for path in ("/api/solve", "/api/curve"):
+        for path in ("/api/solve",):
             second = client.post(path, json=asked)
             assert second.status_code == 409
             assert second.json() == {
@@ -622,7 +623,10 @@ def test_every_number_of_a_result_is_the_library_s(made):
         assert (view["entropy"], view["everything"]) == (d.problem.entropy_of_target, d.problem.information_of_states)
     assert view["leakage"] == {"pressure": 0.0, "glucose": 0.0, "smoker": 0.0}
     assert view["rows"] == 400
-    assert f"{found.information:.6f} bits" in view["summary"][0]
+    assert f"{found.information:.3f} bits" in view["summary"][0]
+    assert (
+        view["said"] == fit(place / "clinic.csv", "diagnosis", ["pressure", "glucose", "smoker"]).meaning.first_line()
+    )
     assert [line["moment"][1:3] for line in said if "moment" in line][-1] == [found.information, found.upper_bound]
     assert said[-1] == {"done": True}
 
@@ -674,7 +678,11 @@ def test_finished_results_are_there_when_the_studio_starts_again(made, door, tmp
     release = client.get("/results/result-1/release.choral")
     assert release.headers["content-disposition"].startswith("attachment")
     assert release.content == (place / "result-1" / result.RELEASE).read_bytes()
-    assert client.get("/results/result-1/ladder.svg").headers["content-type"].startswith("image/svg+xml")
+    light, dark = (client.get(f"/results/result-1/{scheme}/ladder.svg") for scheme in ("light", "dark"))
+    assert light.headers["content-type"].startswith("image/svg+xml")
+    assert light.text == (place / "result-1" / "ladder.svg").read_text() == light.text.replace(PAPER, "")
+    assert PAPER in dark.text
+    assert client.get("/results/result-1/blue/ladder.svg").status_code == 422
     for name in ("view.json", "game.json", "..%2f..%2fclinic.csv", "pictures.json", "%2e%2e/clinic.csv", "nothing.svg"):
         assert client.get(f"/results/result-1/{name}").status_code == 404
     assert client.get("/api/results/..%2fresult-1").status_code == 404
@@ -810,10 +818,12 @@ def test_a_budget_is_kept_and_told(tmp_path):
 # ---- the curve -------------------------------------------------------------------------------------------------------
 
 
-def test_the_curve_runs_from_privacy_to_all_there_is(tmp_path):
+def test_the_curve_of_a_result_runs_from_privacy_to_all_there_is(tmp_path, undrawn):
     path = SAMPLES["paper"].write(tmp_path)
-    said = run("curve", path, tmp_path, {"roles": {"W": "reveal", "X1": "protect", "X2": "protect"}})
+    run("fit", path, tmp_path / "result-1", {"roles": {"W": "reveal", "X1": "protect", "X2": "protect"}})
+    said = run("curve", path, tmp_path / "result-1", {})
     points = [line["point"] for line in said if "point" in line]
+    assert result.read(tmp_path / "result-1", result.CURVE, None) == points
     law = ch.examples.bsc_and_bec()
     exact = ch.disclose(law, reveal="W")
     assert points[0]["information"] <= exact.information <= points[0]["upper_bound"] + 1e-12
@@ -824,7 +834,6 @@ def test_the_curve_runs_from_privacy_to_all_there_is(tmp_path):
         assert point["information"] <= point["upper_bound"]
     budgets = [Fraction(point["budget"]) for point in points]
     assert budgets == sorted(set(budgets))
-    assert (tmp_path / "curve.svg").read_text().startswith("<svg")
     assert said[-1]["done"]
 
 

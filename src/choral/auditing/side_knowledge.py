@@ -19,6 +19,7 @@ from choral.describe.display import percent
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
 from choral.design.disclose import disclose
+from choral.design.result import Disclosure
 from choral.errors import ChoralError
 from choral.problem.kernel import Conditional
 from choral.problem.promises import read_promise
@@ -72,21 +73,36 @@ def fears(release: Release, table: Source) -> list[Fear]:
 
 def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fear:
     """The fear with what a code that keeps its promise too would tell; as it is, where none is found in time."""
+    found = with_promise(release, table, fear, time_limit)
+    return fear if found is None else Fear(fear.leak, found.information)
+
+
+def with_promise(release: Release, table: Source, fear: Fear, time_limit: float) -> Disclosure | None:
+    """A code on the states of the release that keeps the promise of a fear too; its law is `law_beside`.
+
+    None where none is found in time, or where the release is more than a code of one table for bits.
+    """
     problem, recipe = release.disclosure.problem, release.recipe
     if problem.budgets or problem.further or problem.utility is not None or recipe.after is not None:
-        return fear
-    [known] = fear.leak.given
-    names = list(dict.fromkeys([*_columns_of(recipe), known]))
-    counts = _counts(release, table, names)
-    if counts is None:
-        return fear
-    law = Joint.from_counts(counts, [*names, STATE])
+        return None
+    law = law_beside(release, table, fear.leak.given)
+    if law is None:
+        return None
     promises = [*recipe.promises, fear.promise]
     try:
-        found = disclose(law, recipe.reveal, promises, [STATE], rel_tol=COST_TOLERANCE, time_limit=time_limit)
+        return disclose(law, recipe.reveal, promises, [STATE], rel_tol=COST_TOLERANCE, time_limit=time_limit)
     except ChoralError:
-        return fear
-    return Fear(fear.leak, found.information)
+        return None
+
+
+def law_beside(release: Release, table: Source, known: Sequence[str] = ()) -> Joint | None:
+    """The table's frequencies of what the release is about, of further columns and of its states (`STATE`).
+
+    None where there are too many different records, or none has a state.
+    """
+    names = list(dict.fromkeys([*_columns_of(release.recipe), *known]))
+    counts = _counts(release, table, names)
+    return None if counts is None else Joint.from_counts(counts, [*names, STATE])
 
 
 def sentence(fear: Fear, told: float) -> str:

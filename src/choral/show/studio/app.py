@@ -20,10 +20,12 @@ from starlette.exceptions import HTTPException
 
 from choral.errors import ChoralError, ColumnError, LedgerError
 from choral.show.studio import handing, question, result
+from choral.show.studio.dark import darkened
+from choral.show.studio.estimate import Turns, estimate
 from choral.show.studio.game import Game
 from choral.show.studio.jobs import BusyError, Jobs
 from choral.show.studio.question import Choices
-from choral.show.studio.samples import SAMPLES
+from choral.show.studio.samples import SAMPLES, sample
 from choral.show.studio.security import RELEASE, UPLOAD, Door, Guard, size_in_words
 from choral.show.studio.tables import LONGEST_WORDS, Opened, shown, with_source
 from choral.show.studio.workspace import Workspace
@@ -93,7 +95,6 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
             "files": None if workspace.folder is None else workspace.files(),
             "tables": [_table(opened) for opened in workspace.opened()],
             "job": jobs.last and jobs.last.to_json(),
-            "curve": "curve" in jobs.latest and jobs.latest["curve"].to_json(),
             "results": [_listed(workspace.view(name)) for name in workspace.results()],
             "kept": None if workspace.keep is None else str(workspace.keep),
             "ledger": str(workspace.book),
@@ -144,6 +145,11 @@ def _tables(workspace: Workspace, jobs: Jobs) -> APIRouter:
         needed = "Choose the file release.choral that was downloaded."
         return (await _receive(request, path, lambda: jobs.start("open", {}, task), needed)).to_json()
 
+    @routes.get("/examples/{name}.csv")
+    def example_file(name: str) -> Response:
+        path = sample(name).write(workspace.session / "examples")
+        return FileResponse(path, media_type="application/octet-stream", filename=path.name)
+
     @routes.post("/api/example/{name}")
     def open_example(name: str) -> dict[str, Any]:
         return _table(workspace.add_example(name))
@@ -174,7 +180,7 @@ async def _receive(request: Request, path: Path, use: Callable[[], T], nothing: 
 
 def _solving(workspace: Workspace, jobs: Jobs) -> APIRouter:
     """Questions, and the jobs that answer them."""
-    routes, one_look = APIRouter(), Lock()
+    routes, one_look, turns = APIRouter(), Lock(), Turns()
 
     def table_for(asked: Asked) -> Opened:
         """The table that a question is about, once both make sense together."""
@@ -196,15 +202,16 @@ def _solving(workspace: Workspace, jobs: Jobs) -> APIRouter:
         table = {fact: getattr(opened, fact) for fact in ("number", "name", "rows", "origin", "digest")}
         return jobs.start("fit", asked.model_dump(), {**task, "table": table}).to_json()
 
-    @routes.post("/api/curve")
-    def curve(asked: Asked) -> dict[str, Any]:
-        opened = table_for(asked)
-        task = {"path": str(opened.path), "folder": str(workspace.session), "question": asked.question.model_dump()}
-        return jobs.start("curve", asked.model_dump(), task).to_json()
+    @routes.post("/api/estimate")
+    def quick_answer(asked: Asked) -> dict[str, Any]:
+        opened, mine = table_for(asked), turns.take()
+        work = lambda: with_source(opened, lambda source: estimate(asked.question, source))  # noqa: E731
+        return turns.run(mine, work) or {"superseded": True}
 
-    @routes.get("/curve.svg")
-    def curve_picture() -> Response:
-        return _picture(workspace.session / "curve.svg")
+    @routes.post("/api/results/{name}/curve")
+    def curve(name: str) -> dict[str, Any]:
+        folder = workspace.result(name)
+        return jobs.start("curve", {"result": name}, {"folder": str(folder)}).to_json()
 
     @routes.post("/api/stop")
     def stop(keep: bool) -> dict[str, Any]:
@@ -220,14 +227,17 @@ def _results(workspace: Workspace) -> APIRouter:
 
     @routes.get("/api/results/{name}")
     def view(name: str) -> dict[str, Any]:
-        found = workspace.view(name)
-        return {**found, "ledger": str(workspace.ledger(found))}
+        found, folder = workspace.view(name), workspace.result(name)
+        curve, findings = result.read(folder, result.CURVE, []), result.read(folder, result.FINDINGS, None)
+        return {**found, "ledger": str(workspace.ledger(found)), "curve": curve, "findings": findings}
 
-    @routes.get("/results/{name}/{picture}.svg")
-    def picture(name: str, picture: str) -> Response:
-        if picture not in result.PICTURES:
+    @routes.get("/results/{name}/{scheme}/{picture}.svg")
+    def picture(name: str, scheme: Literal["light", "dark"], picture: str) -> Response:
+        path = workspace.result(name) / f"{picture}.svg"
+        if picture not in result.PICTURES or not path.is_file():
             raise HTTPException(404, "There is no such picture.")
-        return _picture(workspace.result(name) / f"{picture}.svg")
+        drawn = path.read_text(encoding="utf-8")
+        return Response(drawn if scheme == "light" else darkened(drawn), media_type="image/svg+xml")
 
     @routes.get("/results/{name}/{file}")
     def download(name: str, file: str) -> Response:
@@ -312,15 +322,9 @@ def _table(opened: Opened) -> dict[str, Any]:
 
 
 def _listed(view: dict[str, Any]) -> dict[str, Any]:
-    facts = ("name", "reveal", "protect", "information", "upper_bound", "table", "leakage", "private", "pictures")
+    facts = ("name", "said", "reveal", "information", "table", "private", "pictures")
     return {name: view[name] for name in facts}
 
 
 def _link(name: str, path: Path) -> dict[str, str]:
     return {"href": f"/results/{name}/{path.name}", "name": path.name}
-
-
-def _picture(path: Path) -> Response:
-    if not path.is_file():
-        raise HTTPException(404, "There is no such picture.")
-    return FileResponse(path, media_type="image/svg+xml")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from choral.describe.entropy import entropy_of
 from choral.design.disclose import solved
 from choral.design.limits import Limits
+from choral.design.result import Disclosure
+from choral.errors import ProblemError
 from choral.problem.kernel import Problem, Variable
 from choral.problem.pose import with_budgets
-from choral.release.fit import Posed
 from choral.theory.many_samples import TradeoffPoint
 
 STEPS = 8
@@ -52,11 +54,18 @@ def leak_of_everything(problem: Problem, group: Variable) -> float:
     return max(0.0, parts - entropy_of(both.values(), total))
 
 
-def points(posed: Posed, progress: Callable[[float, float, str], None]) -> Iterator[tuple[str, TradeoffPoint]]:
-    """The certified interval at each budget, every protected group with the same one."""
-    names = [group.name for group in posed.problem.groups]
-    for text in leakages(posed.problem):
-        budget = None if text == "0" else dict.fromkeys(names, text)
-        problem = with_budgets(posed.law, posed.problem, budget)
-        found = solved(posed.law, problem, Limits(rel_tol=REL_TOL, progress=progress))
+def points(release: Disclosure, progress: Callable[[float, float, str], None]) -> Iterator[tuple[str, TradeoffPoint]]:
+    """The certified interval at each budget, every protected group with the same one; all else as a release has it."""
+    law, asked = release.law, release.problem
+    table = law.table
+    if table is None or not asked.groups or asked.conditions or asked.utility is not None:
+        raise ProblemError(
+            "A curve is about budgets in bits, for groups that are protected whatever others know.",
+            "Solve without further promises and for bits, and ask for its curve.",
+        )
+    names = [group.name for group in asked.groups]
+    private = replace(asked, budgets=())
+    for text in leakages(asked):
+        problem = private if text == "0" else with_budgets(table, private, dict.fromkeys(names, text))
+        found = solved(law, problem, Limits(rel_tol=REL_TOL, progress=progress))
         yield text, TradeoffPoint(float(text), found.information, found.upper_bound, max(found.leakage.values()), found)

@@ -37,7 +37,7 @@ class Job:
     stage: str = "starting"
     moments: list[list[Any]] = field(default_factory=list)
     points: list[dict[str, Any]] = field(default_factory=list)
-    finding: str = ""
+    note: str = ""
     result: str | None = None
     error: str = ""
     remedy: str = ""
@@ -55,14 +55,14 @@ class Job:
             self.status, self.error, self.remedy = "failed", facts["error"], facts["remedy"]
         if facts.get("done") and self.status == "running":
             self.status = "done"
-        for name in ("stage", "result", "finding"):
+        for name in ("stage", "result", "note"):
             if name in facts:
                 setattr(self, name, facts[name])
 
     def to_json(self) -> dict[str, Any]:
         """The job as the page sees it."""
         seconds = time.monotonic() - self.started if self.status == "running" else self.seconds
-        shown = ("number", "kind", "status", "stage", "points", "finding", "result", "error", "remedy")
+        shown = ("number", "kind", "status", "stage", "points", "note", "result", "error", "remedy")
         return {
             **{name: getattr(self, name) for name in shown},
             "about": self.about,
@@ -73,7 +73,7 @@ class Job:
 
 
 class Jobs:
-    """The job that runs or ran last, the latest of each kind, and a process that waits for the next one."""
+    """The job that runs or ran last, and a process that waits for the next one."""
 
     def __init__(self, ended: Callable[[Job], None] = lambda job: None) -> None:
         self._lock = threading.Lock()
@@ -84,7 +84,6 @@ class Jobs:
         self._followers: list[threading.Thread] = []
         self._closed = False
         self.last: Job | None = None
-        self.latest: dict[str, Job] = {}
 
     def prepare(self) -> None:
         """Load a process for the first search."""
@@ -100,7 +99,7 @@ class Jobs:
                 )
             process, self._waiting = self._waiting or _start(), None
             self._count += 1
-            job = self.last = self.latest[kind] = Job(self._count, kind, about)
+            job = self.last = Job(self._count, kind, about)
             self._running = process
             follower = threading.Thread(target=self._follow, args=(process, job, {"kind": kind, **task}), daemon=True)
             self._followers = [*(old for old in self._followers if old.is_alive()), follower]

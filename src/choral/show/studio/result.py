@@ -1,7 +1,8 @@
 """A release as the page shows it: numbers, words and pictures; and what playing the adversary needs.
 
 A result is a folder: the release file, `view.json` (numbers and words), `game.json` (records that were drawn for the game)
-and the pictures. The folder gets its name when release and view are in it: a result is whole, or it is not there.
+and the pictures; then who learns more (`findings.json`) and the curve of what more could be told (`curve.json`). The folder
+gets its name when release and view are in it: a result is whole, or it is not there.
 """
 
 from __future__ import annotations
@@ -20,26 +21,46 @@ from choral.files import write_whole
 from choral.problem.kernel import Variable
 from choral.release.card import card_of
 from choral.release.file import Release
+from choral.release.meaning import Meaning
 from choral.show.plots.posteriors import largest_move, laws_of
+from choral.show.plots.signature import guess_of
 from choral.show.progress import Moment
+from choral.show.studio.copying import as_command, as_python
+from choral.show.studio.question import Choices
 from choral.tables.binned import binned_and_protected, bins_of, inside_bins, spoken
 
-RELEASE, VIEW, GAME = "release.choral", "view.json", "game.json"
+RELEASE, VIEW, GAME, FINDINGS, CURVE = "release.choral", "view.json", "game.json", "findings.json", "curve.json"
 RECORDS = 300
 """Records that are drawn for the game."""
 MOST_VALUES = 60
 """A column with more values is not played."""
+PICTURED = "pictures.json"
 PICTURES = ("signature", "ladder", "posteriors", "channel", "closing")
 
 
-def view_of(release: Release, question: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
-    """Every number and word that the page shows about a release."""
-    found, recipe = release.disclosure, release.recipe
+def view_of(
+    release: Release, question: dict[str, Any], table: dict[str, Any], columns: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Every number and word that the page shows about a release; `columns` are all of the table."""
+    found, recipe, meaning = release.disclosure, release.recipe, Meaning(release)
     card = card_of(release).document
     bounds = found.bounds
     return {
         "question": question,
         "table": table,
+        "said": meaning.first_line(),
+        "guesses": [
+            guess(found, found.problem.target, "target"),
+            *(guess(found, v, "protected") for v in found.problem.groups),
+        ],
+        "against": [condition.name for condition in found.problem.conditions],
+        "utility": "bits" if found.problem.utility is None else found.problem.utility.name,
+        "value": found.value,
+        "value_bound": found.value_bound,
+        "learned": recipe.points is not None,
+        "to_come": None if meaning.to_come is None else float(meaning.to_come.guess_after),
+        "remarks": [*release.remarks, *(line.partition("  ")[2].strip() for line in meaning.lines())],
+        "copies": copies(question, table, found, columns),
         "reveal": found.problem.target.name,
         "protect": [spoken(group.columns, bins_of(recipe)) for group in found.problem.groups],
         "use": list(recipe.use),
@@ -66,6 +87,31 @@ def view_of(release: Release, question: dict[str, Any], table: dict[str, Any]) -
     }
 
 
+def copies(
+    question: dict[str, Any], table: dict[str, Any], found: Disclosure, columns: Sequence[str]
+) -> dict[str, str]:
+    """The question as text that runs, where it was asked here."""
+    if not question:
+        return {}
+    choices, groups = Choices.model_validate(question), [group.name for group in found.problem.groups]
+    return {
+        "command": as_command(choices, table["name"], groups, columns),
+        "python": as_python(choices, table["name"], groups, columns),
+    }
+
+
+def guess(found: Disclosure, variable: Variable, role: str) -> dict[str, Any]:
+    """How often the best guess at a variable is right, without the code and with it; equal where fractions are."""
+    best = guess_of(found, variable)
+    return {
+        "name": variable.name,
+        "role": role,
+        "before": float(best.before),
+        "after": float(best.after),
+        "same": best.before == best.after,
+    }
+
+
 def leakage_in_words(release: Release) -> dict[str, float]:
     """I(Z;Y) of every protected group; where a column is binned its name says so."""
     found, bins = release.disclosure, bins_of(release.recipe)
@@ -83,16 +129,16 @@ def summary(release: Release) -> list[str]:
         else ""
     )
     best = found.gap <= 1e-9 * max(1.0, found.information)
-    close = "No private code tells more." if best else f"No private code tells more than {found.upper_bound:.6f} bits."
+    close = "No private code tells more." if best else f"No private code tells more than {found.upper_bound:.3f} bits."
     if found.problem.budgets:
-        kept = "; ".join(f"at most {bits:.6f} bits about {name}" for name, bits in leaks.items())
+        kept = "; ".join(f"at most {bits:.3g} bits about {name}" for name, bits in leaks.items())
         private = f"It leaks {kept}."
     else:
         names = list(leaks)
         listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         private = f"It is exactly independent of {listed}: the probabilities are the same whatever code is seen."
     return [
-        f"The code tells {found.information:.6f} bits about {found.problem.target.name}{share}.",
+        f"The code tells {found.information:.3f} bits about {found.problem.target.name}{share}.",
         close,
         private,
         *([limit] if (limit := inside_bins(binned_and_protected(release.recipe))) else []),
@@ -162,6 +208,17 @@ def save_result(release: Release, view: dict[str, Any], folder: Path) -> None:
     partial.rename(folder)
 
 
+def write(folder: Path, name: str, facts: Any) -> None:
+    """Facts that are found after a result is there, beside it."""
+    write_whole(folder / name, json.dumps(facts, ensure_ascii=False), True)
+
+
+def read(folder: Path, name: str, nothing: Any) -> Any:
+    """Facts beside a result, or what stands for them while they are not there."""
+    path = folder / name
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else nothing
+
+
 def draw_pictures(
     found: Disclosure, moments: Sequence[Moment], folder: Path, drawn: Callable[[str, str], None]
 ) -> None:
@@ -177,8 +234,8 @@ def draw_pictures(
     from choral.show.plots.style import finding_of
 
     charts: dict[str, Callable[[], Any]] = {
-        "ladder": lambda: ladder_plot(found),
         "signature": lambda: signature_plot(found),
+        "ladder": lambda: ladder_plot(found),
         "posteriors": lambda: posterior_plot(found),
         "channel": lambda: channel_plot(found),
     }
@@ -189,5 +246,5 @@ def draw_pictures(
         chart = make()
         findings[name] = finding_of(chart)
         write_whole(folder / f"{name}.svg", as_svg(chart), True)
-        write_whole(folder / "pictures.json", json.dumps(findings, ensure_ascii=False), True)
+        write(folder, PICTURED, findings)
         drawn(name, findings[name])

@@ -21,8 +21,8 @@ from choral.errors import ChoralError, ReleaseFileError
 from choral.release.file import load_release
 from choral.release.fit import fit, pose_table, release_of
 from choral.show.progress import Moment, Recorder
-from choral.show.studio import curve, result
-from choral.show.studio.question import Choices
+from choral.show.studio import curve, result, rounds
+from choral.show.studio.question import Choices, advice
 from choral.show.studio.tables import LONGEST_WORDS, named, shown
 from choral.tables.opening import open_table
 
@@ -71,17 +71,23 @@ class Answers:
 
 def _fit(job: dict[str, Any], say: Answers) -> None:
     choices = Choices.model_validate(job["question"])
+    limits = choices.limits(say.moment)
     with closing((source := open_table(job["path"])).connection):
-        say(stage="counting")
-        posed = pose_table(source, choices.question(), choices.rules())
-    release = release_of(posed, choices.question(posed), choices.limits(say.moment))
-    found = release.disclosure
-    say.moment(found.information, found.upper_bound, f"{found.codes} codes, made exact")
-    say(stage="verifying")
-    folder = Path(job["folder"])
-    result.save_result(release, result.view_of(release, job["question"], job["table"]), folder)
-    say(stage="drawing", result=folder.name)
-    result.draw_pictures(found, say.recorder.moments, folder, lambda name, finding: say(picture=name, finding=finding))
+        say(stage="counting" if choices.use else "learning")
+        rules = choices.rules(source.columns)
+        posed = pose_table(source, choices.question(), rules, say=lambda message: say(note=message))
+        release = release_of(posed, choices.question(posed), limits)
+        found = release.disclosure
+        say.moment(found.information, found.upper_bound, f"{found.codes} codes, made exact")
+        say(stage="verifying")
+        folder = Path(job["folder"])
+        view = result.view_of(release, job["question"], job["table"], list(source.columns))
+        view["warnings"] = advice(posed, posed.recipe.points is not None)
+        result.save_result(release, view, folder)
+        say(stage="drawing", result=folder.name)
+        result.draw_pictures(found, say.recorder.moments, folder, lambda name, finding: say(picture=name))
+        say(stage="weighing")
+        result.write(folder, result.FINDINGS, rounds.findings(release, source))
     say(done=True)
 
 
@@ -102,35 +108,27 @@ def _open(job: dict[str, Any], say: Answers) -> None:
     view = result.view_of(release, {}, {**table, "digest": recipe.table_digest})
     result.save_result(release, view, folder)
     say(stage="drawing", result=folder.name)
-    result.draw_pictures(release.disclosure, [], folder, lambda name, finding: say(picture=name, finding=finding))
+    result.draw_pictures(release.disclosure, [], folder, lambda name, finding: say(picture=name))
     say(done=True)
 
 
 def _curve(job: dict[str, Any], say: Answers) -> None:
-    from choral.files import write_whole
-    from choral.show.plots import as_svg, tradeoff_plot
-    from choral.show.plots.style import finding_of
-
-    choices = Choices.model_validate(job["question"])
-    with closing((source := open_table(job["path"])).connection):
-        say(stage="counting")
-        posed = pose_table(source, choices.question(), choices.rules())
+    """Points of the curve of a result, from its release; kept beside it when all are there."""
+    folder = Path(job["folder"])
+    release = load_release(folder / result.RELEASE)
     found = []
-    for text, point in curve.points(posed, say.moment):
-        found.append(point)
-        say(
-            point={
+    for text, point in curve.points(release.disclosure, say.moment):
+        found.append(
+            {
                 "budget": text,
                 "information": point.information,
                 "upper_bound": point.upper_bound,
                 "achieved_leakage": point.achieved_leakage,
             }
         )
-    say(stage="drawing")
-    about = " and ".join(group.name for group in posed.problem.groups[:3])
-    chart = tradeoff_plot({posed.problem.target.name: found}, f"the same budget for {about}" if about else "")
-    write_whole(Path(job["folder"]) / "curve.svg", as_svg(chart), True)
-    say(done=True, finding=finding_of(chart))
+        say(point=found[-1])
+    result.write(folder, result.CURVE, found)
+    say(done=True)
 
 
 def _outside_a_search(number: int, frame: FrameType | None) -> None:

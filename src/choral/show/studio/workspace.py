@@ -33,6 +33,18 @@ PREFIX = "choral-studio-"
 LOCK = "lock"
 MOST_LISTED = 500
 """Files of the allowed folder that are listed."""
+BEFORE: dict[str, Any] = {
+    "said": "",
+    "guesses": [],
+    "against": [],
+    "utility": "bits",
+    "learned": False,
+    "to_come": None,
+    "remarks": [],
+    "warnings": [],
+    "copies": {},
+}
+"""What results of earlier versions, in folders that are kept, do not say."""
 MOST_TABLES = 50
 """Tables that are open: the page is told about all of them."""
 
@@ -199,9 +211,8 @@ class Workspace:
         """What the page shows about a result."""
         folder = self.result(name)
         view: dict[str, Any] = json.loads((folder / result.VIEW).read_text(encoding="utf-8"))
-        drawn = folder / "pictures.json"
-        pictures = json.loads(drawn.read_text(encoding="utf-8")) if drawn.is_file() else {}
-        return {**view, "name": name, "pictures": pictures}
+        pictures = result.read(folder, result.PICTURED, {})
+        return {**BEFORE, **view, "name": name, "pictures": pictures}
 
     def sweep(self) -> None:
         """Remove what an ended search left unfinished."""

@@ -3,7 +3,7 @@
 export const at = (id) => document.getElementById(id);
 
 export function h(tag, attributes = {}, ...children) {
-  const svg = ["svg", "rect", "line"].includes(tag);
+  const svg = ["svg", "rect", "line", "circle", "path", "text", "g"].includes(tag);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
@@ -30,7 +30,7 @@ export const announce = (text) => {
   if (at("live").textContent !== text) at("live").textContent = text;
 };
 
-export const bits = (value, digits = 6) => `${value.toFixed(digits)} bits`;
+export const bits = (value, digits = 3) => `${value.toFixed(digits)} bits`;
 
 export const percent = (share) => `${(100 * share).toFixed(1)} %`;
 

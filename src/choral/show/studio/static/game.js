@@ -26,7 +26,7 @@ export async function showGame(view) {
   const named = (one) => `${one.name} (${one.role === "target" ? "told" : "protected"})`;
   const first = view.subjects.find((one) => one.role === "protected") ?? view.subjects[0];
   options(about, view.subjects.map((one) => [one.name, named(one)]), first.name);
-  fill("game-body",
+  fill("game-body", h("h3", {}, "Try it yourself"),
     h("p", {}, "You know the law of the table, and pick a record. Guess a value, see the code of the record, and guess again. "
       + `There are ${many(records, "record")}, drawn at random for this game with codes of their own.`),
     h("p", { class: "buttons" }, h("label", { for: "about" }, "Guess "), about),
@@ -62,7 +62,7 @@ async function begin(view, name) {
 function guesses(subject, legend, name, act, proposed = -1) {
   const radios = subject.values.map((value, i) => h("label", {}, h("input", {
     type: "radio", name: `guess-${name}`, value: i, checked: i === proposed, onchange: () => { button.disabled = false; },
-  }), value));
+  }), h("bdi", {}, value)));
   const body = h("div", { class: "roles" }, radios);
   const guess = async () => {
     studio.following = false;

@@ -7,6 +7,7 @@ import { at, calm, warn } from "./dom.js";
 import { prepareOpening, showTables } from "./open.js";
 import { showResults } from "./result.js";
 import { prepareSolving, showJob } from "./solve.js";
+import { prepareSteps, showSteps } from "./steps.js";
 
 const SOON = 300;
 const LATER = 3000;
@@ -43,29 +44,38 @@ export async function refresh() {
 }
 
 function show(before) {
-  const { tables, job, curve, results } = studio.state;
+  const { tables, job, results } = studio.state;
   showTables(studio.state);
   if (studio.table === null && tables.length) {
     const about = job?.about;
-    choose(tables.find((table) => table.number === about?.table) ?? tables.at(-1), about?.question);
+    choose(tables.find((table) => table.number === about?.table) ?? tables.at(-1), about?.question ?? null);
   }
-  at("choose").hidden = at("solve").hidden = studio.table === null;
+  showDesk();
   showJob(job);
-  showCurve(curve, job);
   const finished = before !== null && job?.result && job.result !== before.job?.result ? job.result : null;
   showResults(results, finished);
+  showCurve(job);
+  showSteps();
   if (finished !== null && studio.shown === finished && studio.following) at("result").scrollIntoView();
+}
+
+function showDesk() {
+  at("choose").hidden = studio.table === null;
+  at("solve").hidden = studio.table === null && !studio.state?.job;
+  at("welcome").hidden = studio.table !== null || Boolean(studio.state?.results.length);
 }
 
 // Opening a table anew brings back what was chosen in it.
 export function choose(table, question = null) {
   if (studio.table !== null) left.set(studio.table.number, chosen());
   studio.table = table;
-  at("choose").hidden = at("solve").hidden = false;
+  at("opening").open = false;
+  showDesk();
   showChoices(table, question ?? left.get(table.number) ?? null);
 }
 
 if (location.search) history.replaceState(null, "", "/");
 prepareOpening();
 prepareSolving();
+prepareSteps();
 refresh();

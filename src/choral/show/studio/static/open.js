@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { announce, at, calm, fill, h, many, options, warn } from "./dom.js";
+import { prepareDropping } from "./drop.js";
 import { choose, refresh, studio } from "./main.js";
 
 let asked = 0;
@@ -20,7 +21,7 @@ async function opening(work) {
     choose(table);
     await refresh();
     announce(`${table.name} is open: ${many(table.rows, "row")}, ${many(table.columns.length, "column")}.`);
-    at("choose").scrollIntoView();
+    at("choose").scrollIntoView({ block: "start" });
   } catch (error) {
     warn(error);
   } finally {
@@ -28,28 +29,35 @@ async function opening(work) {
   }
 }
 
+const openTable = (file) => opening(() => post(`/api/upload?name=${encodeURIComponent(file.name)}`, file));
+
 export function prepareOpening() {
   for (const button of document.querySelectorAll("[data-example]")) {
     button.addEventListener("click", () => opening(() => post(`/api/example/${button.dataset.example}`)));
   }
-  chosenFile("file", (file) => opening(() => post(`/api/upload?name=${encodeURIComponent(file.name)}`, file)));
-  chosenFile("release-file", openRelease);
+  for (const [id, use] of [["file", openTable], ["release-file", openRelease]]) {
+    at(id).addEventListener("change", (event) => {
+      const [file] = event.target.files;
+      if (file && fits(file)) use(file);
+      event.target.value = "";
+    });
+  }
+  prepareDropping((files) => {
+    if (files.length !== 1) {
+      warn({ what: `${files.length} files were dropped.`, remedy: "Drop one table at a time." });
+    } else if (fits(files[0])) {
+      (files[0].name.endsWith(".choral") ? openRelease : openTable)(files[0]);
+    }
+  });
 }
 
-function chosenFile(id, use) {
-  at(id).addEventListener("change", (event) => {
-    const [file] = event.target.files;
-    if (!file) return;
-    if (file.size > Number(document.body.dataset.limit)) {
-      warn({
-        what: `${file.name} is larger than ${document.body.dataset.limitWords}.`,
-        remedy: "Start the studio with a larger --upload-limit, or put the file into a folder and start with --folder DIR.",
-      });
-    } else {
-      use(file);
-    }
-    event.target.value = "";
+function fits(file) {
+  if (file.size <= Number(document.body.dataset.limit)) return true;
+  warn({
+    what: `${file.name} is larger than ${document.body.dataset.limitWords}.`,
+    remedy: "Start the studio with a larger --upload-limit, or put the file into a folder and start with --folder DIR.",
   });
+  return false;
 }
 
 async function openRelease(file) {

@@ -1,13 +1,20 @@
-// A result: in words, in numbers, in pictures, with its limits; and what can be taken away.
+// A result: guesses first, the picture, who learns more; then numbers in full, limits, and what can be taken away.
 
-import { get, post } from "./api.js";
+import { get } from "./api.js";
 import { markStale } from "./choose.js";
-import { at, bits, calm, facts, fill, h, many, options, percent, warn } from "./dom.js";
+import { comparing, offer } from "./compare.js";
+import { copying } from "./copying.js";
+import { showCurve } from "./curve.js";
+import { at, bits, facts, fill, h, many, options, percent, warn } from "./dom.js";
+import { downloads } from "./downloads.js";
+import { findings } from "./findings.js";
 import { showGame } from "./game.js";
 import { studio } from "./main.js";
+import { showPictures } from "./pictures.js";
+import { showRounds } from "./rounds.js";
+import { showSteps } from "./steps.js";
 
-const TITLES = { signature: "Told and hidden", ladder: "How much is told", posteriors: "What the codes say",
-  channel: "The channel", closing: "How the interval closed" };
+const MOST_GUESSES = 12;
 
 let asked = null;
 let turn = 0;
@@ -18,14 +25,19 @@ export function showResults(results, finished) {
   const names = results.map((one) => one.name);
   if (studio.following && names.includes(finished)) studio.shown = finished;
   if (!names.includes(studio.shown)) studio.shown = names.at(-1);
-  if (at("view").dataset.name === studio.shown) showPictures(results.find((one) => one.name === studio.shown));
+  if (at("view").dataset.name === studio.shown) {
+    showPictures(results.find((one) => one.name === studio.shown));
+    showLater(studio.view);
+    at("comparing").hidden = results.length < 2;
+    offer(at("compare-with"), studio.view, results);
+  }
   if (!at("which-result")) {
     const select = h("select", { id: "which-result", onchange: () => {
       studio.shown = select.value;
       studio.following = false;
       showView(studio.shown);
     } });
-    fill("results", h("label", { for: "which-result" }, "Result "), select,
+    fill("results", h("p", { class: "buttons" }, h("label", { for: "which-result" }, "Result "), select),
       h("p", { class: "quiet" }, studio.state.kept
         ? `Finished results are kept in ${studio.state.kept}.`
         : "Finished results stay here, also when the page is reloaded, until the studio ends: download what you want to keep."));
@@ -34,7 +46,7 @@ export function showResults(results, finished) {
   if (asked !== studio.shown) showView(studio.shown);
 }
 
-const inShort = (one) => `${one.name.replace("-", " ")}: ${one.table.name}, ${one.information.toFixed(6)} bits about ${one.reveal}`
+const inShort = (one) => `${one.name.replace("-", " ")}: ${one.table.name}, ${one.information.toFixed(3)} bits about ${one.reveal}`
   + (one.private ? "" : ", with a budget");
 
 async function showView(name) {
@@ -53,82 +65,68 @@ async function showView(name) {
   at("view").dataset.name = name;
   studio.view = view;
   markStale();
-  const private_ = Object.entries(view.leakage).map(([group, leak]) => `${group}: ${leak === 0 ? "0 bits, exactly" : bits(leak)}`);
   fill("view",
-    h("div", { class: "summary", id: "summary" }, view.summary.map((text) => h("p", {}, text))),
-    facts([
-      ["tells", h("span", { id: "information" }, bits(view.information, 9))],
-      ["no private code exceeds", h("span", { id: "upper-bound" }, bits(view.upper_bound, 9))],
-      ["of what the used columns tell", bits(view.everything, 9)],
-      ["of all there is to know", `${bits(view.entropy, 9)} (${percent(view.efficiency)})`],
-      ["told about what is protected", private_.join("; ")],
-      ["codes", `${view.codes}, for ${many(view.states, "state")}`],
-      ["looks at", view.use.join(", ")],
-      ["table", `${view.table.name}, ${many(view.rows, "record")}`],
-    ]),
+    h("p", { id: "headline" }, `${view.said || view.summary[0]}`),
+    guesses(view),
     h("div", { id: "pictures" }),
-    h("h3", {}, "What is guaranteed"), h("ul", { id: "guarantee" }, view.guarantee.map((text) => h("li", {}, text))),
-    h("h3", {}, "What is not"), h("ul", { id: "limits" }, view.limits.map((text) => h("li", {}, text))),
-    h("details", {}, h("summary", {}, "How it was found, and its digest"),
-      facts([["how", view.how], ["digest", view.digest], ["check it", "choral verify release.choral"]])),
-    downloads(view));
+    h("div", { class: "summary", id: "summary" }, view.summary.map((text) => h("p", {}, text))),
+    findings(view),
+    view.warnings.map((one) => h("div", { class: "warning" }, h("p", { class: "good" }, one.what), h("p", {}, one.remedy))),
+    view.remarks.map((text) => h("p", { class: "quiet" }, text)),
+    copying(view), comparing(view, studio.state.results),
+    h("details", { id: "more-pictures", hidden: true }),
+    h("details", {}, h("summary", {}, "What is guaranteed, and what is not"),
+      h("h3", {}, "What is guaranteed"), h("ul", { id: "guarantee" }, view.guarantee.map((text) => h("li", {}, text))),
+      h("h3", {}, "What is not"), h("ul", { id: "limits" }, view.limits.map((text) => h("li", {}, text)))),
+    details(view), downloads(view));
   showPictures(view);
+  showRounds(view);
   showGame(view);
+  showCurve(studio.state.job);
+  showSteps();
 }
 
-function showPictures(view) {
-  const place = at("pictures");
-  const now = `${view.name} ${Object.keys(view.pictures)}`;
-  if (!place || place.dataset.drawn === now) return;
-  place.dataset.drawn = now;
-  const drawn = Object.entries(TITLES).filter(([name]) => name in view.pictures).map(([name, title]) => h("figure", {},
-    h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": title },
-      h("img", { src: `/results/${view.name}/${name}.svg`, alt: view.pictures[name], "data-picture": name })),
-    h("figcaption", {}, `${title}. ${view.pictures[name]}.`)));
-  place.replaceChildren(...drawn);
+// How often the best guess is right: the target, then everything protected.
+function guesses(view) {
+  const told = (guess) => (guess.same ? "as before, exactly" : percent(guess.after));
+  const rows = view.guesses.slice(0, MOST_GUESSES).map((guess) => h("tr", {},
+    h("th", { scope: "row" }, h("bdi", {}, guess.name), h("span", { class: "quiet" }, guess.role === "target" ? " (told)" : " (protected)")),
+    h("td", { class: "number" }, percent(guess.before)), h("td", { class: "number" }, told(guess))));
+  const more = view.guesses.length - MOST_GUESSES;
+  return rows.length ? h("table", { id: "guesses" }, h("caption", { class: "hidden-text" }, "How often the best guess is right"),
+    h("thead", {}, h("tr", {}, ["guessed right", "without the code", "with it"].map((text) => h("th", { scope: "col" }, text)))),
+    h("tbody", {}, rows, more > 0 ? h("tr", {}, h("td", { colspan: 3 }, `and ${many(more, "protected group")} more`)) : null)) : null;
 }
 
-const refused = (view, anew) => h("p", { class: "buttons" },
-  h("button", { type: "button", id: "open-earlier", onclick: () => at("release-file").click() }, "Open the release of before"),
-  h("button", { type: "button", id: "start-anew", onclick: anew },
-    `Nothing that ${view.ledger} records was ever given to anybody: put it aside and start another`));
+function details(view) {
+  const hidden = Object.entries(view.leakage).map(([group, leak]) => `${group}: ${leak === 0 ? "0 bits, exactly" : bits(leak, 6)}`);
+  return h("details", { id: "in-full" }, h("summary", {}, "Numbers in full, how it was found, and its digest"), facts([
+    ["tells", h("span", { id: "information" }, bits(view.information, 9))],
+    ["no private code exceeds", h("span", { id: "upper-bound" }, bits(view.upper_bound, 9))],
+    ["of what the used columns tell", bits(view.everything, 9)],
+    ["of all there is to know", `${bits(view.entropy, 9)} (${percent(view.efficiency)})`],
+    ["told about what is protected", hidden.join("; ")],
+    ["also hidden, given what others know", view.against.join("; ") || "–"],
+    ["codes", `${view.codes}, for ${many(view.states, "state")}`],
+    ["looks at", view.use.join(", ")],
+    ["table", `${view.table.name}, ${many(view.rows, "record")}`],
+    ["how", view.how], ["digest", view.digest], ["check it", "choral verify release.choral"],
+  ]));
+}
 
-function downloads(view) {
-  const note = h("div", { id: "download-note", "aria-live": "polite" });
-  const id = h("select", { id: "id-column" });
-  const columns = studio.state.tables.find((one) => one.digest === view.table.digest)?.columns ?? [];
-  options(id, [["", "nothing: codes alone"], ...columns.map((column) => [column.name, column.name])], "");
-  const kind = h("select", { id: "ending" });
-  options(kind, [[".csv", "CSV"], [".parquet", "Parquet"]], ".csv");
-  const make = (what, body, sure = false) => async () => {
-    calm();
-    note.replaceChildren("Preparing …");
-    try {
-      const wanted = { ...body(), nothing_was_given_away: sure };
-      const { href, name } = await post(`/api/results/${view.name}/${what}`, what === "report" ? undefined : wanted);
-      note.replaceChildren(h("a", { href, download: "" }, `Save ${name}`), what === "codes" && !studio.state.kept
-        ? h("p", {}, "Save the release too: only it gives these records the same codes again, and another one is refused.") : "");
-      note.firstChild.click();
-      note.firstChild.focus();
-    } catch (error) {
-      note.replaceChildren(h("p", { class: "good" }, error.what), h("p", {}, error.remedy),
-        error.status === 409 ? refused(view, make(what, body, true)) : "");
-    }
-  };
-  const none = () => ({});
-  return h("div", { id: "downloads" }, h("h3", {}, "Take it away"),
-    h("ul", { class: "plain" },
-      h("li", {}, h("a", { href: `/results/${view.name}/release.choral`, download: "", id: "get-release" }, "The release"),
-        h("span", { class: "quiet" }, " holds the law and the key: keep it to yourself")),
-      h("li", {}, h("button", { type: "button", id: "get-card", onclick: make("card", none) }, "The public card"),
-        h("span", { class: "quiet" }, " for whoever gets the codes: what each code says, rounded")),
-      h("li", { class: "buttons" }, h("button", { type: "button", id: "get-codes",
-        onclick: make("codes", () => ({ id: id.value || null, ending: kind.value })) }, "The disclosed codes"),
-        h("label", { for: "id-column" }, "identified by "), id, h("label", { for: "ending" }, "as "), kind),
-      h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
-        h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))),
-    h("p", { class: "quiet", id: "ledger" }, view.table.origin === "example"
-      ? "The people of this table are invented: what is handed out is recorded beside the results alone."
-      : `Cards and codes that are handed out are recorded in ${view.ledger}, which refuses what would tell about a record twice.`),
-    note);
+// What is found after a result is there: who learns more, and the rounds that show it.
+async function showLater(view) {
+  const { job } = studio.state;
+  if (view.findings !== null || view.table.origin === "release" || (job?.status === "running" && job.result === view.name)) return;
+  if (view.looked) return;
+  view.looked = true;
+  try {
+    view.findings = (await get(`/api/results/${view.name}`)).findings ?? { fears: [], strips: [] };
+  } catch (error) {
+    view.looked = false;
+    return;
+  }
+  if (studio.view !== view) return;
+  at("findings").replaceWith(findings(view));
+  showRounds(view);
 }

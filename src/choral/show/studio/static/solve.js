@@ -6,8 +6,10 @@ import { announce, at, bits, calm, fill, h, warn } from "./dom.js";
 import { refresh, studio } from "./main.js";
 
 const NARROW = 7;
-const STAGES = { starting: "Starting", counting: "Counting records", searching: "Searching", verifying: "Verifying",
-  drawing: "Drawing pictures" };
+const STAGES = { starting: "Starting", counting: "Counting records", learning: "Learning a score", searching: "Searching",
+  verifying: "Verifying", drawing: "Drawing pictures", weighing: "Looking for who learns more" };
+const CLOSED = ["verifying", "drawing", "weighing"];
+const LONG = 30;
 
 export function prepareSolving() {
   at("start").addEventListener("click", () => solve({ table: studio.table.number, question: question() }));
@@ -45,27 +47,31 @@ export function showJob(job) {
     return;
   }
   const what = { curve: "The curve", open: "The release", fit: "The search" }[job.kind];
-  const time = `${job.seconds.toFixed(1)} s`;
+  const time = job.seconds < 100 ? `${job.seconds.toFixed(1)} s` : `${Math.floor(job.seconds / 60)} min ${Math.floor(job.seconds % 60)} s`;
   if (job.status === "failed") {
     fill("progress", h("p", { class: "good" }, job.error), h("p", {}, job.remedy));
     announce(job.error);
     return;
   }
   const words = {
-    running: `${STAGES[job.stage]} … ${time}`,
+    running: `${STAGES[job.stage] ?? job.stage}${job.note && job.stage === "learning" ? `: ${job.note}` : ""} … ${time}`,
     cancelled: `${what} was cancelled after ${time}. Nothing of it was kept.`,
     done: `${what} ${job.kind === "open" ? "was verified and is open" : "is finished"}, after ${time}.`,
   }[job.status];
   const children = [h("p", { id: "job-words" }, words)];
   if (job.last && job.status !== "cancelled") children.push(...interval(job));
+  if (job.status === "running" && job.stage === "searching" && job.kind === "fit" && job.seconds > LONG) {
+    children.push(h("p", { class: "quiet", id: "long" }, "This takes a while. You may go on looking around, or stop and keep the "
+      + "best so far: it is private, and its bound holds."));
+  }
   fill("progress", ...children);
-  announce(job.status === "running" ? STAGES[job.stage] : words);
+  announce(job.status === "running" ? STAGES[job.stage] ?? job.stage : words);
 }
 
 function interval(job) {
   const [, information, upper, message] = job.last;
   const gap = Math.max(upper - information, 10 ** -NARROW);
-  const closed = job.status === "done" || job.stage === "verifying" || job.stage === "drawing";
+  const closed = job.status === "done" || CLOSED.includes(job.stage);
   const share = closed ? 1 : Math.min(1, Math.max(0, -Math.log10(gap)) / NARROW);
   const most = Math.max(upper, information, 1e-12);
   const x = (value) => (1000 * value) / most;

@@ -1,0 +1,93 @@
+"""What to expect of a choice, before it is solved for: a quick answer that holds, and what each promise costs.
+
+It is solved coarsely and for a short time, and nothing of it is kept: a release is solved for, verified and saved.
+"""
+
+from __future__ import annotations
+
+import time
+from threading import Lock
+from typing import Any
+
+from choral.design.limits import Limits
+from choral.errors import ChoralError
+from choral.release.fit import Posed, pose_table, release_of
+from choral.release.meaning import Meaning
+from choral.show.studio.question import Choices
+from choral.tables.source import Source
+
+CLOSE = 1e-2
+"""How close to the best a quick answer goes, as a share: what is read of it is a percent."""
+SECONDS = 1.5
+"""For a quick answer: nobody waits longer for a number that the next choice changes."""
+MOST_STATES = 600
+"""Beyond, a quick answer is not quick: making it exact takes longer than finding it."""
+MOST_CELLS = 1_000_000
+"""Rows times columns from which a score is learned while somebody chooses: some seconds."""
+
+
+class Turns:
+    """One estimate at a time, the one that was asked for last: those that somebody no longer waits for are not begun."""
+
+    def __init__(self) -> None:
+        self._one, self._counting, self._last = Lock(), Lock(), 0
+
+    def take(self) -> int:
+        """A number, higher than all before."""
+        with self._counting:
+            self._last += 1
+            return self._last
+
+    def run(self, mine: int, work: Any) -> Any:
+        """The work's answer, or None if another turn was taken before it began."""
+        with self._one:
+            return None if mine != self._last else work()
+
+
+def estimate(choices: Choices, source: Source) -> dict[str, Any]:
+    """A quick answer for a question about a table: in right guesses, then the interval in bits; and what promises cost."""
+    if choices.use is None and source.rows() * len(source.columns) > MOST_CELLS:
+        return {"why_not": "A score is learned from the columns when you solve: of this table that takes a while."}
+    began = time.monotonic()
+    posed = pose_table(source, choices.question(), choices.rules(source.columns))
+    if posed.problem.size > MOST_STATES:
+        return {"why_not": f"With {posed.problem.size:,} states a quick answer is not quick: solve to see."}
+    release = release_of(posed, choices.question(posed), _quick(choices))
+    found, meaning = release.disclosure, Meaning(release)
+    return {
+        "said": meaning.first_line(),
+        "information": found.information,
+        "upper_bound": found.upper_bound,
+        "guess_before": float(meaning.told.guess_before),
+        "guess_after": float(meaning.told.guess_after),
+        "codes": found.codes,
+        "learned": posed.recipe.points is not None,
+        "states": posed.problem.size,
+        "use": list(posed.recipe.use),
+        "remarks": list(release.remarks),
+        "costs": _costs(choices, source, posed, found.information),
+        "seconds": time.monotonic() - began,
+    }
+
+
+def _quick(choices: Choices) -> Limits:
+    return Limits(rel_tol=CLOSE, time_limit=SECONDS, codes=choices.codes)
+
+
+def _costs(choices: Choices, source: Source, posed: Posed, told: float) -> list[dict[str, Any]]:
+    """For each thing that others may know: bits that the code would tell more without the promise against it.
+
+    Of a learned score this is not said: without the promise another score would be learned.
+    """
+    if posed.recipe.points is not None or len(choices.against) > 4:
+        return []
+    found = []
+    for known in choices.against:
+        without = choices.model_copy(update={"against": [one for one in choices.against if one != known]})
+        try:
+            other = pose_table(source, without.question(), without.rules(source.columns))
+            more = release_of(other, without.question(other), _quick(without)).information
+        except ChoralError:
+            continue
+        found.append({"known": known, "bits": max(0.0, more - told)})
+    return found

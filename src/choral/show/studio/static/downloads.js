@@ -1,0 +1,50 @@
+// What can be taken away: the release, the card, the codes, the report.
+
+import { post } from "./api.js";
+import { at, calm, h, options } from "./dom.js";
+import { studio } from "./main.js";
+
+const refused = (view, anew) => h("p", { class: "buttons" },
+  h("button", { type: "button", id: "open-earlier", onclick: () => at("release-file").click() }, "Open the release of before"),
+  h("button", { type: "button", id: "start-anew", onclick: anew },
+    `Nothing that ${view.ledger} records was ever given to anybody: put it aside and start another`));
+
+export function downloads(view) {
+  const note = h("div", { id: "download-note", "aria-live": "polite" });
+  const id = h("select", { id: "id-column" });
+  const columns = studio.state.tables.find((one) => one.digest === view.table.digest)?.columns ?? [];
+  options(id, [["", "nothing: codes alone"], ...columns.map((column) => [column.name, column.name])], "");
+  const kind = h("select", { id: "ending" });
+  options(kind, [[".csv", "CSV"], [".parquet", "Parquet"]], ".csv");
+  const make = (what, body, sure = false) => async () => {
+    calm();
+    note.replaceChildren("Preparing …");
+    try {
+      const wanted = { ...body(), nothing_was_given_away: sure };
+      const { href, name } = await post(`/api/results/${view.name}/${what}`, what === "report" ? undefined : wanted);
+      note.replaceChildren(h("a", { href, download: "" }, `Save ${name}`), what === "codes" && !studio.state.kept
+        ? h("p", {}, "Save the release too: only it gives these records the same codes again, and another one is refused.") : "");
+      note.firstChild.click();
+      note.firstChild.focus();
+    } catch (error) {
+      note.replaceChildren(h("p", { class: "good" }, error.what), h("p", {}, error.remedy),
+        error.status === 409 ? refused(view, make(what, body, true)) : "");
+    }
+  };
+  const none = () => ({});
+  return h("div", { id: "downloads" }, h("h3", {}, "Take it away"),
+    h("ul", { class: "plain" },
+      h("li", {}, h("a", { href: `/results/${view.name}/release.choral`, download: "", id: "get-release" }, "The release"),
+        h("span", { class: "quiet" }, " holds the law and the key: keep it to yourself")),
+      h("li", {}, h("button", { type: "button", id: "get-card", onclick: make("card", none) }, "The public card"),
+        h("span", { class: "quiet" }, " for whoever gets the codes: what each code says, rounded")),
+      h("li", { class: "buttons" }, h("button", { type: "button", id: "get-codes",
+        onclick: make("codes", () => ({ id: id.value || null, ending: kind.value })) }, "The disclosed codes"),
+        h("label", { for: "id-column" }, "identified by "), id, h("label", { for: "ending" }, "as "), kind),
+      h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
+        h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))),
+    h("p", { class: "quiet", id: "ledger" }, view.table.origin === "example"
+      ? "The people of this table are invented: what is handed out is recorded beside the results alone."
+      : `Cards and codes that are handed out are recorded in ${view.ledger}, which refuses what would tell about a record twice.`),
+    note);
+}

@@ -1,0 +1,27 @@
+// The pictures of a result, drawn by the studio, light or dark as the page is.
+
+import { at, h } from "./dom.js";
+
+const TITLES = { signature: "Told and hidden", ladder: "How much is told", posteriors: "What the codes say",
+  channel: "The channel", closing: "How the interval closed" };
+
+export function picture(view, name) {
+  return h("figure", {},
+    h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": TITLES[name] },
+      h("picture", {}, h("source", { srcset: `/results/${view.name}/dark/${name}.svg`, media: "(prefers-color-scheme: dark)" }),
+        h("img", { src: `/results/${view.name}/light/${name}.svg`, alt: view.pictures[name], "data-picture": name }))),
+    h("figcaption", {}, `${TITLES[name]}. ${view.pictures[name]}.`));
+}
+
+// The first picture at once, the others folded; in place while they are being drawn.
+export function showPictures(view) {
+  const now = `${view.name} ${Object.keys(view.pictures)}`;
+  if (!at("pictures") || at("pictures").dataset.drawn === now) return;
+  at("pictures").dataset.drawn = now;
+  const [first, ...rest] = Object.keys(TITLES).filter((name) => name in view.pictures);
+  at("pictures").replaceChildren(...(first ? [picture(view, first)] : [h("p", { class: "quiet" }, "The picture is being drawn …")]));
+  const open = at("more-pictures").open;
+  at("more-pictures").hidden = !rest.length;
+  at("more-pictures").replaceChildren(h("summary", {}, `${rest.length} more pictures`), ...rest.map((name) => picture(view, name)));
+  at("more-pictures").open = open;
+}
