@@ -465,3 +465,31 @@ def test_a_column_that_guesses_nearly_all_of_the_target_is_asked_about():
     assert remark.startswith("ward alone guesses ill right 9")
     assert "--drop ward" in remark
     assert not [remark for remark in ch.fit(rows, "ill", ["sex"], drop=["ward"]).remarks if "alone guesses" in remark]
+
+
+def test_a_protected_number_stays_exact_alone_and_is_cut_into_intervals_beside_others(monkeypatch):
+    monkeypatch.setattr(learn, "TREES", 20)
+    rows = [{**row, "age": 18 + 2 * (row["age"] // 4)} for row in people(900)]  # 17 different ages
+    alone = fit(rows, "W", ["age"], drop=["person"])
+    assert alone.recipe.column("age").edges is None
+    assert alone.disclosure.how.startswith("rank within the group")
+    assert not [remark for remark in alone.remarks if "interval" in remark]
+    beside = fit(rows, "W", ["age", "sex"], drop=["person"])
+    edges = beside.recipe.column("age").edges
+    assert 1 < len(edges) < 8
+    [remark] = [remark for remark in beside.remarks if "interval" in remark]
+    assert remark.startswith("age has too many values")
+    assert ", ".join(f"{edge:g}" for edge in edges) in remark
+    assert beside.verify()["verified"] is True
+    known = fit(rows, "W", ["sex", "sex | age"], drop=["person"])  # who knows the age knows more than an interval of it
+    assert known.recipe.column("age").edges is None
+    told = fit(rows, "W", ["age", "sex"], drop=["person"], bins={"age": "30,50"}, points=beside.points)
+    assert told.recipe.column("age").edges == (30.0, 50.0)
+
+
+def test_a_protected_number_of_few_records_each_is_cut_also_alone(monkeypatch):
+    monkeypatch.setattr(learn, "TREES", 20)
+    found = fit(people(400), "W", ["age"], drop=["person"])
+    assert found.recipe.column("age").edges is not None
+    assert found.information > 0.01
+    assert [remark for remark in found.remarks if remark.startswith("age has too many values to tell anything")]

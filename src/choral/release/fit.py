@@ -197,6 +197,7 @@ def pose_table(
     if earlier is None:
         found = scored(table, question, rules, say)
         table, roles, points = found.table, found.roles, found.points
+        rules = replace(rules, bins={**rules.bins, **found.cut})
     else:
         table, points = earlier.recipe.scored(table), earlier.recipe.points
         if points is not None and question.use is None:

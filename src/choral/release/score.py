@@ -8,7 +8,7 @@ the columns that something is promised about.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,6 +34,12 @@ MEASURED = "q8"
 """Bins of a numeric target that a score is learned for."""
 FINE = 300
 """Pieces that somebody's own score is first cut into."""
+ENOUGH = 10
+"""Times `min_count` that a value of a protected number has records on average, if it stays as it is: so many states it can
+have bins in. With fewer its records would nearly all be merged, and nothing told."""
+AS_THEY_ARE, INTERVALS = 16, 8
+"""Values up to which a protected number always stays as it is, and intervals it is cut into where it cannot: more of either
+make searches of minutes (measured), and intervals of too few records."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class Scored:
     points: Points | None = None
     look: Look | None = None
     few: str = ""
+    cut: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Edges of protected numbers that cannot stay as they are."""
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -59,6 +67,11 @@ class Scored:
             f"{name} alone guesses {'+'.join(self.roles.reveal)} right {100 * right:.0f} %: if it is made from it, or known "
             f"only after it, leave it out (--drop {name})"
             for name, right in nearly.items()
+        ]
+        said += [
+            f"{name} has too many values to tell anything and protect each, beside what else is asked: what is protected is "
+            f"its interval, cut at {', '.join(f'{edge:g}' for edge in edges)} (--bins '{name}=…' cuts otherwise)"
+            for name, edges in self.cut.items()
         ]
         return (*([self.few] if self.few else []), *said)
 
@@ -78,23 +91,26 @@ def scored(table: Source, question: Question, rules: TableRules, say: learning.S
     kept = _kept(plain)
     named = [name for name in rules.bins if name in table.columns]
     seen = look(table, plain.reveal, kept, drop=rules.drop, id=rules.id, named=named)
+    where = complete(table, (*kept, *plain.reveal), rules.missing, plain.reveal)
+    least = ENOUGH * rules.min_count if _one_group(question, plain, rules, seen) else seen.rows
+    cut = _intervals(table, plain, rules, seen, least, where)
+    rules = replace(rules, bins={**rules.bins, **cut})
     if rules.points is not None:
         rules.points.check(table.columns, table.name)
-        return _with(table, question, rules, rules.points, kept, seen)
-    where = complete(table, (*kept, *plain.reveal), rules.missing, plain.reveal)
+        return replace(_with(table, question, rules, rules.points, kept, seen), cut=cut)
     if rules.score is not None:
         columns = _alphabets(table, plain, kept, rules.bins, where)
         points = own_score(table, rules.score, columns, plain.reveal, where)
-        return _with(table, question, rules, points, kept, seen)
+        return replace(_with(table, question, rules, points, kept, seen), cut=cut)
     seen.check()
     rest = [name for name in seen.usable if name not in kept]
     wanted = tuple(name for name in table.columns if name in kept or name in rest)
     as_they_are = rules.roles(table, replace(question, use=wanted))
     if not rest or _common(table, seen.usable, rules, where):
-        return Scored(table, as_they_are, None, seen)
+        return Scored(table, as_they_are, None, seen, cut=cut)
     if seen.rows < learning.LEAST_ROWS:
         few = f"{seen.rows} records are too few to learn a score from: columns are counted as they stand"
-        return Scored(table, as_they_are, None, seen, few)
+        return Scored(table, as_they_are, None, seen, few, cut)
     columns = _alphabets(table, plain, kept, rules.bins, where)
     edges = {name: edges_of(table, name, rule, where) for name, rule in rules.bins.items() if name in rest}
     asked = learning.Asked(
@@ -104,7 +120,33 @@ def scored(table: Source, question: Question, rules: TableRules, say: learning.S
         edges | {name: found for name in kept if (found := columns[name].edges) is not None},
         _free(table.columns),
     )
-    return _with(table, question, rules, learning.learn(table, asked, where, say), kept, seen)
+    return replace(_with(table, question, rules, learning.learn(table, asked, where, say), kept, seen), cut=cut)
+
+
+def _one_group(question: Question, plain: Roles, rules: TableRules, seen: Look) -> bool:
+    """Whether the rank within the group is the answer, whatever the number of protected values."""
+    [*told] = (column.values for column in seen.columns if column.name in plain.reveal)
+    two = plain.measured or (len(told) == 1 and told[0] == 2 and question.utility == "bits")
+    plainly = not (plain.given or question.leakage or question.ratio)
+    return len(plain.protect) == 1 and plainly and two and rules.law == "frequencies"
+
+
+def _intervals(
+    table: Source, plain: Roles, rules: TableRules, seen: Look, least: int, where: str
+) -> dict[str, tuple[float, ...]]:
+    """Edges for protected numbers of many values, each with fewer than `least` records: round, and with as many between.
+
+    What others are said to know stays as it is: a promise about an interval would not hold against who knows the number.
+    """
+    hidden = {name for group in plain.protect for name in group} | {n for p in plain.given for n in p.hidden}
+    known = {name for promise in plain.given for name in promise.known}
+    many = [
+        c.name
+        for c in seen.columns
+        if c.name in hidden - known and c.kind == "number" and c.values > AS_THEY_ARE and least * c.values > seen.rows
+    ]
+    found = {name: pieces_of(table, name, where, most=INTERVALS).edges for name in many if name not in rules.bins}
+    return {name: edges for name, edges in found.items() if edges}
 
 
 def own_score(table: Source, name: str, columns: Mapping[str, Column], reveal: Sequence[str], where: str) -> Points:

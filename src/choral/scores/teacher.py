@@ -65,11 +65,10 @@ class Model:
     def staged(self, codes: Codes) -> Iterator[Floats]:
         """f of records after one tree, after two, …; one column per sum."""
         ordered = np.column_stack([rank[codes[:, i]] for i, rank in enumerate(self.rank)]).astype(np.float64)
-        if hasattr(self.found, "staged_decision_function"):
-            for stage in self.found.staged_decision_function(ordered):
-                yield _columns(stage)
-        else:
-            for stage in self.found.staged_predict(ordered):
+        several = hasattr(self.found, "staged_decision_function")
+        stages = self.found.staged_decision_function if several else self.found.staged_predict
+        with threadpool_limits(1, user_api="openmp"):  # trees are small: threads that wait for each other cost more
+            for stage in stages(ordered):
                 yield _columns(stage)
 
     def values(self, codes: Codes, trees: int) -> Floats:
