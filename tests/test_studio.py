@@ -818,7 +818,7 @@ def test_a_budget_is_kept_and_told(tmp_path):
 # ---- the curve -------------------------------------------------------------------------------------------------------
 
 
-def test_the_curve_of_a_result_runs_from_privacy_to_all_there_is(tmp_path, undrawn):
+def test_the_curve_runs_from_privacy_to_all_there_is(tmp_path, undrawn):
     path = SAMPLES["paper"].write(tmp_path)
     run("fit", path, tmp_path / "result-1", {"roles": {"W": "reveal", "X1": "protect", "X2": "protect"}})
     said = run("curve", path, tmp_path / "result-1", {})
