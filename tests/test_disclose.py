@@ -524,6 +524,8 @@ def test_the_command_says_what_it_did(folder, release):
         "ledger": str(folder / "choral.ledger"),
         "new_ledger": False,
         "remarks": [],
+        "draw": "lots",
+        "quota": None,
     }
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from choral.draw.arrange import Places, places
+from choral.draw.ranks import QuotaDrawing
 from choral.draw.sampler import PairSampler, Sampler, States, codes_of
 from choral.ledger import identity
 from choral.release.file import Release
+from choral.tables.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,19 @@ class Drawing:
         earlier = identity.subkey(secret, "draw", bytes.fromhex(after.digest) + context)
         return cls(pair, (key, earlier), (Sampler.of(channel).row_words(), pair.earlier.row_words()), order)
 
+    @property
+    def unseen(self) -> int:
+        """The code of records that were not seen when the release was fitted."""
+        return self.sampler.codes
+
+    def select(self, recipe: Recipe, sql: str, columns: Mapping[str, str], carried: Sequence[str], name: str) -> str:
+        """SQL that gives, row by row in order, the carried columns and the state."""
+        return recipe.select(sql, columns, carried, name)
+
+    def states(self, found: States) -> States:
+        """What `select` found, as what `codes` and `words` take."""
+        return found
+
     def codes(self, states: States, blocks: identity.Blocks) -> npt.NDArray[np.int32]:
         """The codes of a batch."""
         return codes_of(states, blocks, self.sampler, *self.keys)
@@ -48,3 +65,7 @@ class Drawing:
     def places(self, blocks: identity.Blocks) -> Places:
         """Where the records of a batch stand in the keyed arrangement."""
         return places(self.order, blocks)
+
+
+AnyDrawing: TypeAlias = Drawing | QuotaDrawing
+"""By lots, or by quota."""

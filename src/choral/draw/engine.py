@@ -27,7 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from choral.draw.arrange import ROW, Arrangement, Places, Sorter, check_arrangement
-from choral.draw.drawing import Drawing
+from choral.draw.drawing import AnyDrawing, Drawing
+from choral.draw.quota import Chosen, Quotas
+from choral.draw.quota_words import QuotaDrawn, told_of
+from choral.draw.ranks import Deal, Ranks
 from choral.draw.sampler import UNSEEN, States
 from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
 from choral.files import check_output, keep_apart
@@ -75,6 +78,9 @@ class Drawn:
     ledger: Path
     new_ledger: bool = False
     remarks: tuple[str, ...] = ()
+    draw: str = "lots"
+    """By lots, or by "quota"; then `quota` says which shares that gave, and what it costs."""
+    quota: QuotaDrawn | None = None
 
 
 def disclose_table(
@@ -86,16 +92,20 @@ def disclose_table(
     *,
     arrange: str = "keyed",
     with_rows: bool = False,
+    draw: str = "lots",
+    quota_noise: float | str | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Drawn:
     """Write one code per row of a table, with its identifier if there is one, in an order that tells nothing.
 
     `arrange` is "keyed", or "id", or "table" for the order of the table; `with_rows` writes row numbers too (from 1). What
-    the last two tell is in `choral.draw.arrange`; codes and ledger are the same whatever is chosen.
+    the last two tell is in `choral.draw.arrange`; codes and ledger are the same whatever is chosen. `draw` is "lots", or
+    "quota" for shares that can be counted, with `quota_noise` on them if that is a number: what it costs is in
+    `choral.draw.quota`.
     `ledger` is the path of the ledger; `ledger.beside` gives the usual one.
     """
-    target, arranged = Path(output), check_arrangement(arrange, id)
+    target, arranged, chosen = Path(output), check_arrangement(arrange, id), Chosen.of(draw, quota_noise)
     if target.suffix.lower() not in ENDINGS:
         raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
     book = Path(ledger)
@@ -104,7 +114,7 @@ def disclose_table(
     source = open_table(table, release.recipe.as_read, lambda name: name == id)
     with closing(source.connection):
         release.recipe.check(source)
-        return _Run(release, source, id, arranged, with_rows, target, force, book, progress).run()
+        return _Run(release, source, id, arranged, with_rows, chosen, target, force, book, progress).run()
 
 
 class _Run:
@@ -117,18 +127,21 @@ class _Run:
         id: str | None,
         arrange: Arrangement,
         with_rows: bool,
+        chosen: Chosen,
         target: Path,
         force: bool,
         book: Path,
         progress: Progress | None,
     ) -> None:
         self.release, self.source, self.id, self.arrange, self.with_rows = release, source, id, arrange, with_rows
-        self.target, self.force, self.book, self.progress = target, force, book, progress
+        self.chosen, self.target, self.force, self.book, self.progress = chosen, target, force, book, progress
         self.kind = None if id is None else kind_of_id(source, id)
         self.before = source.fingerprint()
         self.rows = source.rows()
         self.digest = source.digest()
-        self.drawing = Drawing.of(release, self.digest if id is None else None)
+        self.context = self.digest if id is None else None
+        self.drawing: AnyDrawing = Drawing.of(release, self.context)
+        self.quotas: Quotas | None = chosen.quotas(release, self.context)
         self.done = self.dropped = self.unseen = 0
         self.drawn_from = [hashlib.sha256() for _ in self.drawing.words]
         self.first_unseen: int | None = None
@@ -137,13 +150,22 @@ class _Run:
         after = self.release.recipe.after
         earlier = None if after is None else after.digest
         use = Use(
-            self.release.digest, self.digest, self.rows, earlier, self.id, self.kind, key_check=self.release.key_check
+            self.release.digest,
+            self.digest,
+            self.rows,
+            earlier,
+            self.id,
+            self.kind,
+            key_check=self.release.key_check,
+            draw=self.chosen.written,
         )
         names = [*([] if self.id is None else [self.id]), *([ROW] if self.with_rows else []), CODE]
         with open_ledger(self.book) as ledger, hidden_file(self.target) as (hidden, handle):
             folder = hidden.with_name(f"{hidden.name}.sorting")
             sorter = Sorter(folder, self.arrange, names, self.rows)
             with ledger.disclosing(use) as entry, full_disk_in_words(self.target), sorter as drawn:
+                if self.quotas is not None:
+                    self.drawing = self._ranked(self.quotas, folder.with_name(f"{hidden.name}.ranking"))
                 self._stream(drawn, entry)
                 self._check_unseen()
                 if self.done != self.rows or self.source.fingerprint() != self.before:
@@ -169,19 +191,44 @@ class _Run:
             self.book,
             ledger.new,
             ledger.remarks,
+            self.chosen.draw,
+            None if self.quotas is None else told_of(self.quotas),
         )
 
     def _stream(self, drawn: Sorter, entry: Entry) -> None:
-        carried = [] if self.id is None else [self.id]
-        query = self.release.recipe.select(self.source.sql, self.source.columns, carried, STATE)
-        with reading(self.source):
-            batches = self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
-        for batch in _batches(batches, self.source):
+        for batch in self._read(self.drawing):
             ready = self._ready(batch, entry)
             if self.first_unseen is None or self.release.recipe.unseen == "code":
                 drawn.add(*ready)
             if self.progress is not None:
                 self.progress(self.done, self.rows)
+
+    def _read(self, drawing: AnyDrawing | Deal) -> Iterator[pa.RecordBatch]:
+        """The identifiers of all rows, if they have any, and what the drawing knows them by."""
+        carried = [] if self.id is None else [self.id]
+        query = drawing.select(self.release.recipe, self.source.sql, self.source.columns, carried, STATE)
+        with reading(self.source):
+            batches = self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
+        yield from _batches(batches, self.source)
+
+    def _ranked(self, quotas: Quotas, folder: Path) -> AnyDrawing:
+        """What draws by quota, after a first reading of the table that ranks its records."""
+        deal, done = Deal.of(self.release, quotas, self.context), 0
+        with Ranks(deal, folder) as ranks:
+            for batch in self._read(deal):
+                number = batch.column(batch.num_columns - 1)
+                blocks = self._blocks(batch, done)
+                done += batch.num_rows
+                kept = number.is_valid().to_numpy(zero_copy_only=False)
+                ranks.add(deal.cells(number.drop_null().to_numpy()), deal.places(blocks[kept]))
+            ranks.check(self.source.name)
+            return ranks.drawing(self.drawing.order)
+
+    def _blocks(self, batch: pa.RecordBatch, start: int) -> identity.Blocks:
+        """The blocks of the rows of a batch with so many rows before it."""
+        if self.id is None:
+            return identity.positions(start, batch.num_rows)
+        return identity.blocks(batch.column(0), self.id, start)
 
     def _write(self, hidden: Path, drawn: Sorter) -> None:
         """The hidden file, from what was drawn."""
@@ -199,15 +246,12 @@ class _Run:
         if kept is not None:
             self.dropped += len(state) - len(kept)
             state = state.drop_null()
-        states = state.to_numpy()
+        states = self.drawing.states(state.to_numpy())
         self._note_unseen(states, kept, start)
         shown = [] if self.id is None else [_plain(batch.column(0))]
         if self.with_rows:
             shown.append(pa.array(np.arange(start + 1, self.done + 1, dtype=np.int64)))
-        if self.id is None:
-            blocks = identity.positions(start, self.done - start)
-        else:
-            blocks = identity.blocks(batch.column(0), self.id, start)
+        blocks = self._blocks(batch, start)
         normal = blocks if self.id is None else normal_blocks(batch.column(0), blocks)
         if kept is not None:
             blocks, normal, shown = blocks[kept], normal[kept], [column.take(pa.array(kept)) for column in shown]
@@ -236,7 +280,9 @@ class _Run:
 
     def _refusal(self, conflict: Conflict, entry: Entry) -> LedgerError:
         """Why identifiers are refused, with the rows of one of them."""
-        return refusal(conflict, str(self.id), self.source.name, self.book, self._places(conflict.tag, entry))
+        return refusal(
+            conflict, str(self.id), self.source.name, self.book, self._places(conflict.tag, entry), entry.by_quota
+        )
 
     def _places(self, tag: int, entry: Entry) -> list[Place]:
         """The rows whose identifier has this tag, and how they spell it."""

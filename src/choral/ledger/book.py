@@ -8,6 +8,8 @@ ledger admits
 - or one table without identifiers, whose draws belong to its digest and row numbers. A table that differs by a row is
   refused: nobody could say which of its records were disclosed before. So is a table with identifiers afterwards, since
   its records would be drawn for anew;
+- each table by lots or by quota (`choral.draw.quota`), not by both; by quota the whole set of records counts, so that one
+  with a record more, fewer or changed is another one, and its records would be drawn for anew;
 - cards of the same people or of others, not of nearly the same, as far as identifiers tell or the curator declares: a card
   is an aggregate, and two that differ by one record can reveal it (`choral.ledger.cards`).
 
@@ -36,7 +38,7 @@ after SIGKILL, and a second process waits, then is told. A damaged ledger and an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,19 +50,21 @@ from choral.ledger.cards import Groups, behind
 from choral.ledger.entry import Entry
 from choral.ledger.file import LedgerFile, in_plain_words, open_file
 from choral.ledger.identity import Kind
-from choral.ledger.refusal import SHOWN
+from choral.ledger.refusal import SHOWN, drawn_otherwise
 
 if TYPE_CHECKING:
     from choral.release.file import Release
 
 NAME = "choral.ledger"
+LOTS = "lots"
 
 
 @dataclass(frozen=True)
 class Use:
     """A release meeting a table: the digests of both, the release before it if any, and how records are identified.
 
-    `key_check` is the check value of the key that is drawn with, which a release shares with the one before it.
+    `key_check` is the check value of the key that is drawn with, which a release shares with the one before it. `draw` says
+    how codes are drawn: "lots", or "quota", or "quota" and the noise on them.
     """
 
     release: str
@@ -70,6 +74,15 @@ class Use:
     id_column: str | None = None
     id_kind: Kind | None = None
     key_check: str = field(kw_only=True)
+    draw: str = field(default=LOTS, kw_only=True)
+
+    @property
+    def mark(self) -> str:
+        """By which the ledger knows what was drawn: the digest of the table, after the way of drawing if that is not lots.
+
+        So it is another table to choral of before quotas, which then refuses it.
+        """
+        return self.table if self.draw == LOTS else f"{self.draw}:{self.table}"
 
 
 def beside(release: Path) -> Path:
@@ -133,17 +146,18 @@ class Ledger:
             key, column, kind = self._sql.execute("SELECT key, id_column, id_kind FROM about").fetchone()
             self._check_use(use, number, column, kind)
             known = self._sql.execute(
-                "SELECT 1 FROM disclosed WHERE release = ? AND digest = ?", (number, use.table)
+                "SELECT 1 FROM disclosed WHERE release = ? AND digest = ?", (number, use.mark)
             ).fetchone()
             releases = {use.release: number}
             if use.after is not None:
                 releases[use.after] = self._release(use.after, None, use.key_check)
-            skip = use.id_column is None or known is not None
-            entry = Entry(self._sql, releases, self._kin(number), key, skip, use.table, self._file.upgraded)
+            skip = use.id_column is None or (known is not None and use.draw == LOTS)
+            entry = Entry(self._sql, releases, self._kin(number), key, skip, use.mark, self._file.upgraded)
+            entry.by_quota = ":" in use.mark or self._by_quota(releases)
             yield entry
             if not entry.settled or (use.id_column is None and not entry.rows_settled):
                 raise RuntimeError("an entry of the ledger was not settled")
-            self._sql.execute("INSERT OR IGNORE INTO disclosed VALUES (?, ?, ?)", (number, use.table, use.rows))
+            self._sql.execute("INSERT OR IGNORE INTO disclosed VALUES (?, ?, ?)", (number, use.mark, use.rows))
             identified = (use.id_column, use.id_kind)
             self._sql.execute(
                 "UPDATE about SET id_column = ?, id_kind = ? WHERE (id_column, id_kind) IS NOT (?, ?)", identified * 2
@@ -212,9 +226,13 @@ class Ledger:
                     f"record would be taken for another.",
                     f"Cast the column to {kind}, {elsewhere}",
                 )
-            return
         kin = self._kin(number)
-        for release, digest, rows, name in earlier:
+        for release, mark, rows, name in earlier:
+            drawn, _, digest = mark.rpartition(":")
+            if digest == use.table and release in kin and (drawn or LOTS) != use.draw:
+                raise drawn_otherwise(drawn or LOTS, use.draw, self._path, rows)
+            if column is not None:
+                continue
             if digest != use.table:
                 size = f"it has {use.rows} rows, that one {rows}" if rows != use.rows else f"both have {rows} rows"
                 raise LedgerError(
@@ -228,6 +246,11 @@ class Ledger:
                     "Fit this release with --after that one, so that both codes together stay private; if nobody was given "
                     "those codes, destroy them and start another ledger (--ledger).",
                 )
+
+    def _by_quota(self, releases: Mapping[str, int]) -> bool:
+        """Whether anything was drawn by quota under one of these releases."""
+        marks = self._sql.execute("SELECT release FROM disclosed WHERE instr(digest, ':')").fetchall()
+        return any(release in releases.values() for (release,) in marks)
 
     def _release(self, digest: str, after: str | None, check: str) -> int:
         """The number of a release, which is entered if it is new; raises if it was drawn with another key."""

@@ -110,6 +110,8 @@ class Entry:
         self._count = 0
         (self._first,) = sql.execute("SELECT coalesce(max(number), 0) + 1 FROM record").fetchone()
         self.settled = self.rows_settled = False
+        self.by_quota = False
+        """Whether codes are, or were under one of these releases, drawn by quota."""
 
     def add(self, blocks: Blocks, *words: Words, normal: Blocks | None = None) -> None:
         """Records that are going to be disclosed: their blocks, and what they are under each of the releases.

@@ -29,11 +29,37 @@ class Place:
         return f"{self.spelling!a}{'' if self.row is None else f' in row {self.row}'}"
 
 
-def refusal(conflict: Conflict, id: str, name: str, book: Path, places: Sequence[Place]) -> LedgerError:
-    """Why the ledger refuses identifiers in the column `id` of a table; `places` are those of one of them."""
+def drawn_otherwise(before: str, now: str, book: Path, rows: int) -> LedgerError:
+    """Why a table that was drawn in one way is not drawn in another."""
+    return LedgerError(
+        f"This table of {rows} rows was drawn by {before} according to {book}, and would now be drawn by {now}: a second "
+        "draw for the same people, which can reveal them.",
+        f"Draw it by {before} again, which gives the same codes"
+        + (
+            " (a release that comes after one drawn by quota cannot repeat its codes, and is refused)."
+            if before.startswith("quota")
+            else "."
+        )
+        + " If nobody was given those codes, destroy them and start another ledger (--ledger).",
+    )
+
+
+def refusal(
+    conflict: Conflict, id: str, name: str, book: Path, places: Sequence[Place], by_quota: bool = False
+) -> LedgerError:
+    """Why the ledger refuses identifiers in the column `id` of a table; `places` are those of one of them.
+
+    `by_quota` says that codes are, or under this release were, drawn by quota.
+    """
     count = f"{conflict.count} of the identifiers in '{id}' {'was' if conflict.count == 1 else 'were'}"
     if conflict.reason == "twice":
         return _repeated(conflict, id, name, places)
+    if conflict.reason == "changed" and by_quota:
+        return LedgerError(
+            f"{count} disclosed before in another table, or otherwise, according to {book}; one is {places[0]}. By quota the "
+            "whole table counts: with one record more, fewer or changed the others would be drawn for a second time.",
+            "Give the very table that was disclosed, drawn in the same way; records to come need a release of their own.",
+        )
     if conflict.reason == "changed":
         return LedgerError(
             f"{count} disclosed before with another record, or in another spelling, according to {book}; one is "

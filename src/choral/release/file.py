@@ -175,6 +175,8 @@ class Release:
         ledger: str | os.PathLike[str] | None = None,
         arrange: str = "keyed",
         with_rows: bool = False,
+        draw: str = "lots",
+        quota_noise: float | str | None = None,
         force: bool = False,
         progress: Progress | None = None,
         engine: str = "duckdb",
@@ -189,6 +191,8 @@ class Release:
         ledger    where it is recorded; default: `release.ledger`
         arrange   the order of the codes: "keyed", which tells nothing, "id", or "table", which may tell protected values
         with_rows  write row numbers too, which tell what the order of the table tells
+        draw      "lots", or "quota" for shares of protected values that can be counted in the table, which is NOT more
+                  private (`choral.draw.quota`); `quota_noise` blurs both
 
         The ledger refuses what would tell about a record twice. What should be known of it is in what is returned
         for a file, and a `LedgerWarning` for a frame.
@@ -196,12 +200,11 @@ class Release:
         if engine not in ("duckdb", "spark") or (engine == "spark" and output is None):
             raise ProblemError(f"engine={engine!r}, output={output!r}.", 'Say "duckdb", or "spark" with an output.')
         book = self._book(ledger)
+        options: dict[str, Any] = {"arrange": arrange, "with_rows": with_rows, "progress": progress}
+        options |= {"draw": draw, "quota_noise": quota_noise}
         if output is None:
-            frames = import_module("choral.draw.frames")
-            return frames.disclosed_frame(
-                self, table, book, id, arrange=arrange, with_rows=with_rows, progress=progress
-            )
-        options: dict[str, Any] = {"arrange": arrange, "with_rows": with_rows, "force": force, "progress": progress}
+            return import_module("choral.draw.frames").disclosed_frame(self, table, book, id, **options)
+        options["force"] = force
         if engine == "spark":
             spark = import_module("choral.draw.spark")
             return spark.disclose_table(self, table, output, book, id, **options, master=master)

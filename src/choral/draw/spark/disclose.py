@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from choral.draw.arrange import HIGH, LOW, Arrangement, check_arrangement
-from choral.draw.drawing import Drawing
+from choral.draw.drawing import AnyDrawing, Drawing
 from choral.draw.engine import (
     CODE,
     ENDINGS,
@@ -43,6 +43,9 @@ from choral.draw.engine import (
     hidden_file,
     kind_of_id,
 )
+from choral.draw.quota import Chosen, Quotas
+from choral.draw.quota_words import told_of
+from choral.draw.ranks import Deal, Ranks
 from choral.draw.spark.frames import SparkTable, located, spark_table
 from choral.draw.spark.session import heard_by_driver, in_plain_words, started
 from choral.errors import ColumnError, FileInTheWayError, ProblemError, ReleaseFileError
@@ -77,6 +80,8 @@ def disclose_table(
     *,
     arrange: str = "keyed",
     with_rows: bool = False,
+    draw: str = "lots",
+    quota_noise: float | str | None = None,
     force: bool = False,
     progress: Progress | None = None,
     master: str | None = None,
@@ -98,7 +103,7 @@ def disclose_table(
             "Spark does not number the rows of a table, so there is no order of the table to write.",
             "Leave out --with-rows and --arrange table, or --engine spark.",
         )
-    arranged = check_arrangement(arrange, id)
+    arranged, chosen = check_arrangement(arrange, id), Chosen.of(draw, quota_noise)
     if target.suffix.lower() not in ENDINGS:
         raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
     keep_apart({"the codes": target}, {"the ledger": book, "the table": table})
@@ -107,7 +112,7 @@ def disclose_table(
         found = spark_table(session, table, release.recipe.as_read, lambda name: name == id)
         with closing(found.source.connection):
             release.recipe.check(found.source, where=lambda _, column, type_: found.misfit(column, type_, id))
-            return _Run(session, release, found, id, arranged, target, force, book, progress).run()
+            return _Run(session, release, found, id, arranged, chosen, target, force, book, progress).run()
 
 
 def check_folder(target: Path, force: bool) -> None:
@@ -127,21 +132,15 @@ def check_folder(target: Path, force: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Draw:
-    """What a worker does with its batches of raw records: states by SQL, then codes and tags.
-
-    `query` finds identifier and state in the relation `choral_raw`; `shown` is the Arrow type of identifiers in the output.
-    """
+class Read:
+    """How a worker reads its batches of raw records: `query` finds identifier and state in the relation `choral_raw`."""
 
     query: str
     id: str
-    shown: pa.DataType
-    drawing: Drawing
-    tagger: Tagger
     name: str
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of identifier, code, place and tags (all but the first missing where a row is left out)."""
+    def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What the query finds in these records, in batches of identifier and state."""
         import pyarrow as pa
 
         first = next(batches, None)
@@ -165,20 +164,57 @@ class Draw:
                     return
                 except (pa.ArrowException, OSError) as error:
                     raise in_words(self.name, str(error)) from None
-                yield self._coded(batch)
+                if batch.column(0).null_count:
+                    raise ColumnError(
+                        f"The identifier '{self.id}' is missing in some rows.", "Give every record an identifier."
+                    )
+                yield batch
+
+
+@dataclass(frozen=True)
+class Rank:
+    """What a worker does before codes are drawn by quota: it finds the cells and places of its records."""
+
+    read: Read
+    deal: Deal
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches of cell and place, without the rows that are left out."""
+        import pyarrow as pa
+
+        for batch in self.read.batches(batches):
+            ids, number = batch.columns
+            kept = number.is_valid().to_numpy(zero_copy_only=False)
+            cells = self.deal.cells(number.drop_null().to_numpy()).astype(np.int32)
+            places = self.deal.places(identity.blocks(ids, self.read.id)[kept]).view(np.int64)
+            columns = [cells, *(np.ascontiguousarray(places[:, i]) for i in (0, 1))]
+            yield pa.record_batch([pa.array(column) for column in columns], names=["cell", HIGH, LOW])
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a worker does with its batches of raw records: states by SQL, then codes and tags.
+
+    `shown` is the Arrow type of identifiers in the output.
+    """
+
+    read: Read
+    shown: pa.DataType
+    drawing: AnyDrawing
+    tagger: Tagger
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches of identifier, code, place and tags (all but the first missing where a row is left out)."""
+        yield from map(self._coded, self.read.batches(batches))
 
     def _coded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         import pyarrow as pa
 
         ids, state = batch.columns
-        if ids.null_count:
-            raise ColumnError(
-                f"The identifier '{self.id}' is missing in some rows.", "Give every record an identifier."
-            )
-        blocks = identity.blocks(ids, self.id)
+        blocks = identity.blocks(ids, self.read.id)
         normal = normal_blocks(ids, blocks)
         kept = state.is_valid().to_numpy(zero_copy_only=False)
-        states, blocks, normal = state.drop_null().to_numpy(), blocks[kept], normal[kept]
+        states, blocks, normal = self.drawing.states(state.drop_null().to_numpy()), blocks[kept], normal[kept]
         columns = [_spread(self.drawing.codes(states, blocks), kept)]
         words = [words[states] for words in self.drawing.words]
         for pair in (self.drawing.places(blocks), *self.tagger.tags(blocks, normal, *words)):
@@ -206,23 +242,32 @@ class _Run:
         table: SparkTable,
         id: str,
         arrange: Arrangement,
+        chosen: Chosen,
         target: Path,
         force: bool,
         book: Path,
         progress: Progress | None,
     ) -> None:
         self.session, self.release, self.table, self.id, self.arrange = session, release, table, id, arrange
-        self.target, self.force, self.book, self.progress = target, force, book, progress
+        self.chosen, self.target, self.force, self.book, self.progress = chosen, target, force, book, progress
         self.kind = kind_of_id(table.source, id)
         self.digest = table.digest()
         self.rows = table.rows()
-        self.drawing = Drawing.of(release, None)
+        self.drawing: AnyDrawing = Drawing.of(release, None)
+        self.quotas: Quotas | None = chosen.quotas(release, None)
 
     def run(self) -> Drawn:
         after = self.release.recipe.after
         earlier = None if after is None else after.digest
         use = Use(
-            self.release.digest, self.digest, self.rows, earlier, self.id, self.kind, key_check=self.release.key_check
+            self.release.digest,
+            self.digest,
+            self.rows,
+            earlier,
+            self.id,
+            self.kind,
+            key_check=self.release.key_check,
+            draw=self.chosen.written,
         )
         with open_ledger(self.book) as ledger, hidden_file(self.target) as (lock, _):
             hidden = lock.with_name(f"{lock.name}.parts")
@@ -244,12 +289,14 @@ class _Run:
         """Draw, compare with the ledger, and write what is given out to the hidden folder."""
         drawn, given = folder / "drawn", folder / "given"
         self.table.check_json(self.release.recipe.looks_at)
+        if self.quotas is not None:
+            self.drawing = self._ranked(self.quotas, folder)
         with located([self.table], self.release.recipe.looks_at), in_plain_words(self.table.name):
             self._drawn(entry.tagger).write.parquet(f"file:{drawn.resolve()}")
         done, dropped, unseen = self._recorded(drawn, entry)
         self.table.check_read(done)
         if unseen and self.release.recipe.unseen != "code":
-            [one, *_] = self._some(drawn, CODE, self.drawing.sampler.codes)
+            [one, *_] = self._some(drawn, CODE, self.drawing.unseen)
             raise ColumnError(
                 f"{unseen} of {done} rows of {self.table.name} have values that were not seen when the release was fitted; "
                 f"one is that with {self.id} = {one}. Nothing was written.",
@@ -260,7 +307,7 @@ class _Run:
             tag, spelt = int(np.uint64(conflict.tag).view(np.int64)), entry.tagger.spelt
             firsts = [name for name in _tag_names(self.drawing, spelt) if name in ("tag0a", "again0a")]
             found = [Place(str(one)) for name in firsts for one in self._some(drawn, name, tag)]
-            raise refusal(conflict, self.id, self.table.name, self.book, found)
+            raise refusal(conflict, self.id, self.table.name, self.book, found, entry.by_quota)
         with in_plain_words(str(self.target)):
             frame = self.session.read.parquet(f"file:{drawn.resolve()}")
             frame = self._arranged(frame.where(frame[CODE].isNotNull()), done - dropped)
@@ -273,7 +320,27 @@ class _Run:
         with full_disk_in_words(self.target):
             _flushed(given)
         counts = done, done - dropped, dropped, unseen
-        return Drawn(*counts, self.release.digest, self.id, self.arrange, False, self.target, self.book)
+        quota = None if self.quotas is None else told_of(self.quotas)
+        done_with = Drawn(*counts, self.release.digest, self.id, self.arrange, False, self.target, self.book)
+        return replace(done_with, draw=self.chosen.draw, quota=quota)
+
+    def _ranked(self, quotas: Quotas, folder: Path) -> AnyDrawing:
+        """What draws by quota, after a first reading of the table: workers find cells and places, the driver sorts them."""
+        from pyarrow import dataset
+
+        deal, found = Deal.of(self.release, quotas, None), folder / "ranked"
+        read = Read(self._query(deal), self.id, self.table.name)
+        with located([self.table], self.release.recipe.looks_at), in_plain_words(self.table.name):
+            ranked = self.table.raw(self._names()).mapInArrow(
+                Rank(read, deal), f"cell int, {HIGH} bigint, {LOW} bigint"
+            )
+            ranked.write.parquet(f"file:{found.resolve()}")
+        with full_disk_in_words(self.target), Ranks(deal, folder / "ranking") as ranks:
+            for batch in dataset.dataset(found, format="parquet").to_batches():
+                cell, high, low = (column.to_numpy() for column in batch.columns)
+                ranks.add(cell.astype(np.int64), np.column_stack([high, low]).view(np.uint64))
+            ranks.check(self.table.name)
+            return ranks.drawing(self.drawing.order)
 
     def _arranged(self, frame: Any, rows: int) -> Any:
         """What is given out, in parts and in an order that depend on places alone; or sorted by identifier."""
@@ -281,14 +348,22 @@ class _Run:
             return frame.orderBy(ID)
         return frame.repartition(-(-rows // ROWS_IN_A_PART) or 1, HIGH).sortWithinPartitions(HIGH, LOW)
 
-    def _drawn(self, tagger: Tagger) -> Any:
-        recipe = self.release.recipe
-        needed = [name for name in recipe.read if name in self.table.columns]
-        names = [self.id, *(name for name in needed if name != self.id)]
+    def _names(self) -> list[str]:
+        """The columns that workers look at."""
+        needed = [name for name in self.release.recipe.read if name in self.table.columns]
+        return [self.id, *(name for name in needed if name != self.id)]
+
+    def _query(self, drawing: AnyDrawing | Deal) -> str:
+        """SQL for the workers: the identifier, and what the drawing knows a record by."""
+        names = self._names()
         typed = self.table.typed_sql(names, RAW)
-        query = recipe.select(typed, {name: self.table.columns[name] for name in names}, [self.id], STATE)
+        columns = {name: self.table.columns[name] for name in names}
+        return drawing.select(self.release.recipe, typed, columns, [self.id], STATE)
+
+    def _drawn(self, tagger: Tagger) -> Any:
+        names = self._names()
         spark_type, shown = _shown_type(self.table.columns[self.id])
-        draw = Draw(query, self.id, shown, self.drawing, tagger, self.table.name)
+        draw = Draw(Read(self._query(self.drawing), self.id, self.table.name), shown, self.drawing, tagger)
         words = ", ".join(f"{name} bigint" for name in (HIGH, LOW, *_tag_names(self.drawing, tagger.spelt)))
         return self.table.raw(names).mapInArrow(draw, f"{ID} {spark_type}, {CODE} int, {words}")
 
@@ -303,7 +378,7 @@ class _Run:
             coded = batch.filter(batch.column(CODE).is_valid())
             done += batch.num_rows
             dropped += batch.num_rows - coded.num_rows
-            unseen += int((coded.column(CODE).to_numpy() == self.drawing.sampler.codes).sum())
+            unseen += int((coded.column(CODE).to_numpy() == self.drawing.unseen).sum())
             for some in (names[:each], names[each:]):
                 words = [coded.column(name).drop_null().to_numpy().view(np.uint64) for name in some]
                 if words and len(words[0]):
@@ -333,7 +408,7 @@ def _shown_type(type_: str) -> tuple[str, Any]:
     return ("bigint", pa.int64()) if type_ in EXACT_IN_64_BITS else ("decimal(38,0)", pa.decimal128(38, 0))
 
 
-def _tag_names(drawing: Drawing, spelt: bool) -> list[str]:
+def _tag_names(drawing: AnyDrawing, spelt: bool) -> list[str]:
     """The columns of tags by normal forms and, where the ledger may know spellings, of those that differ from these."""
     kinds = ("tag", "again") if spelt else ("tag",)
     return [f"{kind}{i}{part}" for kind in kinds for i in range(len(drawing.words)) for part in "ab"]

@@ -12,6 +12,7 @@ from choral.show.options import AsJson, Engine, Force, Ledger, Master, examples,
 EPILOG = examples(
     "choral disclose release.choral table.parquet -o codes.parquet --id patient",
     "choral disclose release.choral table.csv -o codes.csv",
+    "choral disclose release.choral table.csv -o codes.csv --draw quota",
     "choral disclose release.choral folder_of_parquet -o codes.parquet --id patient --engine spark --master spark://host:7077",
 )
 
@@ -37,6 +38,18 @@ def disclose(
     with_rows: Annotated[
         bool, typer.Option("--with-rows", help="Write row numbers too; they tell what the order of the table tells.")
     ] = False,
+    draw: Annotated[
+        str,
+        typer.Option(
+            help="How codes are drawn: lots (every record by itself), or quota, for whoever must show equal shares in the "
+            "table itself. Quotas are NOT more private: whoever knows all other records, or all other bearers of a code, "
+            "learns much more by them. Only for the table that was fitted."
+        ),
+    ] = "lots",
+    quota_noise: Annotated[
+        str | None,
+        typer.Option(help="With --draw quota: geometric noise on the quotas; less of it the larger this number is."),
+    ] = None,
     ledger: Ledger = None,
     key: Annotated[Path | None, typer.Option(help="The file with the release's key, if it lives apart.")] = None,
     engine: Engine = "duckdb",
@@ -77,16 +90,29 @@ def disclose(
             id,
             arrange=arrange,
             with_rows=with_rows,
+            draw=draw,
+            quota_noise=quota_noise,
             force=force,
             master=master,
         )
     else:
         with rows_bar(quiet=as_json) as bar:
             done = disclose_table(
-                found, table, output, book, id, arrange=arrange, with_rows=with_rows, force=force, progress=bar
+                found,
+                table,
+                output,
+                book,
+                id,
+                arrange=arrange,
+                with_rows=with_rows,
+                draw=draw,
+                quota_noise=quota_noise,
+                force=force,
+                progress=bar,
             )
     if as_json:
-        print_json({**done.__dict__, "output": str(done.output), "ledger": str(done.ledger)})
+        quota = None if done.quota is None else done.quota.to_json()
+        print_json({**done.__dict__, "output": str(done.output), "ledger": str(done.ledger), "quota": quota})
         return
     typer.echo(f"disclosed    {done.disclosed} of {done.rows} rows, {found.disclosure.codes} codes")
     if done.dropped:
@@ -96,6 +122,9 @@ def disclose(
             f"not seen     {done.unseen} rows have code {found.disclosure.codes}, for values not seen at fit time"
         )
     typer.echo(f"identified   by {f'column {done.id!r}' if done.id else 'row number in this very table'}")
+    if done.quota is not None:
+        for title, sentence in done.quota.lines:
+            typer.echo(f"{title:<12} {sentence}")
     typer.echo(f"arranged     {TELLS[done.arrange]}")
     if done.with_rows:
         typer.echo(f"row numbers  {ROWS_TELL}")
