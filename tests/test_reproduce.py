@@ -285,7 +285,24 @@ def test_the_page_stands_alone(quick):
         assert attrs["alt"].split()[0] in words
     for claim in claims_of(found):
         assert claim["ours"] in unescape(text)
-    assert f"{found['agree']} agree, {found['differ']} differ" in text
+
+
+def test_the_verdict_is_first_and_every_section_can_be_reached(quick):
+    """Agree and differ at the top, in words and as shares of a bar; then the list of sections, each with its own verdict."""
+    folder, found = quick
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    verdict = text.index(f"✓ {found['agree']} agree, {found['differ']} differ")
+    assert verdict < text.index("<section>")
+    bar = re.search(r"<div class='bar'.*?</div>", text)[0]
+    assert list(map(int, re.findall(r"flex-grow:(\d+)", bar))) == [found["agree"], found["differ"]]
+    links = re.search(r"<nav .*?</nav>", text, re.DOTALL)[0]
+    shown = re.findall(r'href="#([\w-]+)">.*?class=.count.>(\d+) agree(?:, <b>(\d+) differ)?', links)
+    expected = []
+    for part in found["sections"]:
+        agree = sum(claim["agrees"] for claim in part["claims"])
+        differ = len(part["claims"]) - agree
+        expected.append((part["name"], str(agree), str(differ) if differ else ""))
+    assert shown == expected
 
 
 def test_only_some_sections_and_what_is_in_the_way(tmp_path):
@@ -342,6 +359,7 @@ def test_an_unexplained_difference_fails(tmp_path, monkeypatch, capsys):
         command(tmp_path / "out")
     assert stop.value.exit_code == 1
     assert "nobody has explained it" in capsys.readouterr().out
+    assert "✗ 0 agree, 1 differ" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert "This is not explained" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
 
 

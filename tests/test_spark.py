@@ -6,12 +6,14 @@ Tests marked `spark` run on one session (`make test-spark`: a standalone master 
 from __future__ import annotations
 
 import datetime
+import doctest
 import json
 import os
 import re
 import shlex
 import tomllib
 import uuid
+import warnings
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
@@ -34,6 +36,7 @@ from choral.errors import (
     FileInTheWayError,
     LawError,
     LedgerError,
+    LedgerWarning,
     ProblemError,
     TooLargeError,
 )
@@ -687,3 +690,20 @@ def test_every_block_of_the_page_runs(running, tmp_path, monkeypatch):
     disclosed = codes(tmp_path / "visits_in_parts" / "codes.parquet")
     assert sorted(disclosed) == list(range(300))
     assert here["release"].recipe.protect == given.recipe.protect
+
+
+@pytest.mark.spark
+def test_the_page_of_the_gallery_has_the_same_codes_from_spark(running):
+    """What runs without Spark is run as it stands; then the block that needs one, with this session."""
+    from pictures import page_of, run
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LedgerWarning)
+        names = run("spark", doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE))
+        [block] = re.findall(
+            r"^```python\n(?!>>> )(.*?)^```", page_of("spark").read_text("utf-8"), re.MULTILINE | re.DOTALL
+        )
+        exec(block, names | {"spark": running}, names)
+    here = codes(Path(names["folder"]) / "here.parquet")
+    assert names["there"] == here
+    assert sorted(here) == list(range(600))

@@ -6,33 +6,17 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from choral.paper.record import Claim, Found, Section, Table, worded
 from choral.show.plots.style import finding_of
+from choral.show.style import mark, tokens
 
 MOST_ROWS = 60
 """Rows of a table on the page; the file beside it has all."""
 
-STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 "DejaVu Sans", Arial, sans-serif; color: #1b1b1b; background: #fff;
-  max-width: 64rem; margin: 0 auto; padding: 1.5rem; }
-h1 { font-size: 1.7rem; line-height: 1.25; }
-h2 { font-size: 1.3rem; margin-top: 3rem; border-top: 2px solid #1b1b1b; padding-top: .8rem; }
-table { border-collapse: collapse; width: 100%; font-size: .85rem; margin: 1rem 0; }
-th, td { border: 1px solid #b5b5b5; padding: .35rem .5rem; text-align: left; vertical-align: top; overflow-wrap: break-word; }
-.claims { table-layout: fixed; min-width: 46rem; } .claims th:nth-child(1) { width: 32%; }
-.claims th:nth-child(2) { width: 18%; } .claims th:nth-child(5) { width: 13%; }
-thead th { background: #eee; }
-tr.differs td, tr.differs th { background: #fff3d6; }
-tr.differs td:last-child::before { content: "≠ "; font-weight: bold; } tr.agrees td:last-child::before { content: "= "; }
-tr.unexplained td { background: #ffd9d9; }
-figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; } figcaption { font-size: .85rem; color: #444; }
-details { margin: .5rem 0; } summary { cursor: pointer; } .scroll { overflow-x: auto; }
-a { color: #0b5fa5; } a:focus, summary:focus { outline: 3px solid #d55e00; }
-@media print { details { display: none; } h2 { break-before: auto; } figure, tr { break-inside: avoid; } }
-"""
-"""All that the page needs, so that it can be sent as one file."""
+STYLE = Path(__file__).with_name("style.css")
+"""What the page makes of the common colours and type scale; it carries both, so that it can be sent as one file."""
 
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -50,14 +34,8 @@ class Done:
 
 
 def page(done: Sequence[Done], left_out: Sequence[Section]) -> str:
-    """The whole page."""
-    claims = [claim for part in done for claim in part.found.claims]
+    """The whole page: the verdict first, then where to find what, then the sections."""
     differ = [(part.section, claim) for part in done for claim in part.found.claims if not claim.agrees]
-    contents = "".join(
-        f'<li><a href="#{escape(part.section.name)}">{escape(part.section.title)}</a> '
-        f"({escape(', '.join(part.section.covers))})</li>"
-        for part in done
-    )
     missing = "".join(f"<li>{escape(section.title)} ({escape(', '.join(section.covers))})</li>" for section in left_out)
     found = "".join(
         f'<li><a href="#{escape(section.name)}">{escape(claim.place)}</a>: {escape(claim.what)}. '
@@ -66,22 +44,67 @@ def page(done: Sequence[Done], left_out: Sequence[Section]) -> str:
     )
     body = [
         "<h1>Data Disclosure under Perfect Sample Privacy, recomputed</h1>",
-        f"<p>{len(claims)} values and statements were compared: {len(claims) - len(differ)} agree, {len(differ)} differ. "
-        "Every verdict on this page comes from comparing numbers when the page was made. A printed number agrees when "
+        _verdict([claim for part in done for claim in part.found.claims]),
+        "<p>Every verdict on this page comes from comparing numbers when the page was made. A printed number agrees when "
         "ours rounds to the same digits; fractions and statements are tested exactly. Bits throughout. The paper's "
         "results are cited by their labels.</p>",
-        f"<h2 id='contents'>Every table, example and figure</h2><ol>{contents}</ol>",
         f"<p>Not computed this time:</p><ul>{missing}</ul>" if missing else "",
-        f"<h2 id='differences'>Where the paper differs</h2><ol>{found}</ol>" if found else "",
+        f"<h2 id='differences'>Where the paper differs</h2><ol class='differences'>{found}</ol>" if found else "",
         *(_section(part) for part in done),
     ]
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>Data Disclosure under Perfect Sample Privacy, recomputed</title><style>{STYLE}</style></head>"
-        f"<body><main>{''.join(body)}</main></body></html>\n"
+        "<title>Data Disclosure under Perfect Sample Privacy, recomputed</title>"
+        f"<style>{tokens()}{STYLE.read_text(encoding='utf-8')}</style></head><body>"
+        f"<header><span aria-hidden='true'>{mark()}</span><span>choral reproduce</span></header>"
+        f"<div class='frame'>{_contents(done, bool(found))}<main>{''.join(body)}</main></div></body></html>\n"
     )
+
+
+def _verdict(claims: Sequence[Claim]) -> str:
+    """How many agree, at the top; whether every difference is explained."""
+    agree = sum(claim.agrees for claim in claims)
+    explained = sum(not claim.agrees and bool(claim.why) for claim in claims)
+    unexplained = len(claims) - agree - explained
+    words = f"{agree} agree, {len(claims) - agree} differ"
+    if unexplained:
+        reason = (
+            f"{unexplained} of the differences {'is' if unexplained == 1 else 'are'} not explained: one side is wrong."
+        )
+    elif explained:
+        reason = "Every difference is explained, with the reason beside it."
+    else:
+        reason = "Nothing differs."
+    parts = "".join(
+        f"<i class='{kind}' style='flex-grow:{count}'></i>"
+        for kind, count in (("agrees", agree), ("differs", explained), ("unexplained", unexplained))
+        if count
+    )
+    return (
+        f"<div class='verdict{' fails' if unexplained else ''}'><strong>{'✗' if unexplained else '✓'} {words}</strong>"
+        f"<div class='bar' role='img' aria-label='{words}'>{parts}</div>"
+        f"<span>{len(claims)} values and statements of the paper were compared. {reason}</span></div>"
+    )
+
+
+def _tally(found: Found) -> str:
+    """How many claims of a section agree and differ."""
+    differ = sum(not claim.agrees for claim in found.claims)
+    agree = len(found.claims) - differ
+    return f"{agree} agree" + (f", <b>{differ} differ</b>" if differ else "")
+
+
+def _contents(done: Sequence[Done], differences: bool) -> str:
+    """Where to find what: every section, with its verdict."""
+    first = "<li><a href='#differences'>Where the paper differs</a></li>" if differences else ""
+    items = "".join(
+        f'<li><a href="#{escape(part.section.name)}"><span>{escape(part.section.title)}</span>'
+        f"<span class='count'>{_tally(part.found)}</span></a></li>"
+        for part in done
+    )
+    return f"<nav aria-label='Every table, example and figure'><ol>{first}{items}</ol></nav>"
 
 
 def _section(part: Done) -> str:
@@ -90,7 +113,8 @@ def _section(part: Done) -> str:
     rows = "".join(map(_row, found.claims))
     head = "".join(f"<th scope='col'>{name}</th>" for name in ("what", "where", "paper", "here", "verdict"))
     claims = (
-        f"<div class='scroll'><table class='claims'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        "<div class='scroll' tabindex='0' role='group' aria-label='Claims'><table class='claims'>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         if rows
         else ""
     )
@@ -103,7 +127,8 @@ def _section(part: Done) -> str:
     tables = "".join(map(_table, found.tables))
     return (
         f"<section><h2 id='{escape(part.section.name)}'>{escape(part.section.title)}</h2>"
-        f"<p>Covers: {escape(', '.join(part.section.covers))}.</p>{text}{claims}{pictures}{tables}</section>"
+        f"<p class='tally'>{_tally(found)}. Covers: {escape(', '.join(part.section.covers))}.</p>"
+        f"{text}{claims}{pictures}{tables}</section>"
     )
 
 
@@ -123,7 +148,8 @@ def _table(table: Table) -> str:
     name = escape(table.name)
     return (
         f"<details><summary>{name}: {len(table.rows)} rows{note} (<a href='{name}.csv'>{name}.csv</a>)</summary>"
-        f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>"
+        f"<div class='scroll' tabindex='0' role='group' aria-label='{name}'><table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div></details>"
     )
 
 
