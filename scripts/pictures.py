@@ -49,7 +49,7 @@ def run(case: str, runner: doctest.DocTestRunner) -> dict[str, Any]:
 def drawn_of(case: str, names: dict[str, Any]) -> str:
     """The picture of a case, of what its page has made."""
     found = names[GALLERY[case]]
-    return as_svg(signature_plot(getattr(found, "disclosure", found)))
+    return as_following_svg(signature_plot(getattr(found, "disclosure", found)))
 
 
 if __name__ == "__main__":

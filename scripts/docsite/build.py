@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from choral.show.style import MARK, TOKENS, mark
 from docsite.box import box_of, filled
 from docsite.commands import commands_page
 from docsite.markdown import Page, page_of
@@ -15,9 +16,7 @@ from docsite.reference import reference_pages
 from docsite.search import index_of
 
 HERE = Path(__file__).parent
-MARK = HERE.parents[1] / "src/choral/show/studio/static/icon.svg"
-"""The mark of choral, wherever it is shown."""
-STYLES = (HERE / "tokens.css", HERE / "style.css")
+STYLES = (TOKENS, HERE / "style.css")
 """The colours and the type scale, and what pages make of them."""
 
 
@@ -33,7 +32,7 @@ def build(docs: Path, target: Path) -> list[Page]:
     )
     boxes = {name: box_of(name, library, STYLES) for name, library in libraries(docs).items()}
     target.mkdir(parents=True, exist_ok=True)
-    mark = MARK.read_text(encoding="utf-8").replace("<svg ", '<svg aria-hidden="true" ', 1)
+    shown = mark().replace("<svg ", '<svg aria-hidden="true" ', 1)
     for place, name in enumerate(order):
         around = {
             "before": pages[order[place - 1]] if place else None,
@@ -41,7 +40,7 @@ def build(docs: Path, target: Path) -> list[Page]:
         }
         page, box = pages[name], boxes.get(name)
         body = filled(page.body, box) if box else page.body
-        html = template.render(page=page, body=body, sections=sections, pages=pages, box=box, mark=mark, **around)
+        html = template.render(page=page, body=body, sections=sections, pages=pages, box=box, mark=shown, **around)
         (target / f"{name}.html").write_text(html, encoding="utf-8")
     (target / "search-index.js").write_text(index_of(pages[name] for name in order), encoding="utf-8")
     (target / "style.css").write_text("".join(path.read_text(encoding="utf-8") for path in STYLES), encoding="utf-8")

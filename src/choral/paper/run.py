@@ -12,7 +12,7 @@ from choral.files import write_whole
 from choral.paper import beyond, bsc_bec, codes, many_samples, over_q, self_disclosure, synergy, two_binary
 from choral.paper.page import Done, page
 from choral.paper.record import Effort, Section
-from choral.show.plots import as_svg
+from choral.show.plots import as_following_svg
 
 SECTIONS: tuple[Section, ...] = (
     synergy.SECTION,
@@ -66,7 +66,7 @@ def reproduce(
         pictures = []
         for picture in found.pictures:
             tell(f"drawing {picture.name}")
-            pictures.append(as_svg(picture.chart))
+            pictures.append(as_following_svg(picture.chart))
             write_whole(folder / f"{picture.name}.svg", pictures[-1], force)
         done.append(Done(section, found, tuple(pictures), time.monotonic() - started))
     left_out = [section for section in SECTIONS if section not in sections]

@@ -57,6 +57,7 @@ def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 6
         frame="bounds",
         fontSize=14,
         subtitleFontSize=11,
+        color=INK,
         subtitleColor=GREY,
         offset=12,
     )
@@ -64,10 +65,18 @@ def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 6
         chart.properties(title=title, background=PAPER, padding=12)
         .configure(font=FONT)
         .configure_view(stroke=None)
-        .configure_axis(
-            gridColor=RULE, gridOpacity=0.5, domainColor=GREY, tickColor=GREY, labelColor=INK, titleColor=INK
+        .configure_axis(  # all in one call: a second one would forget the first
+            gridColor=RULE,
+            gridOpacity=0.5,
+            domainColor=GREY,
+            tickColor=GREY,
+            labelColor=INK,
+            titleColor=INK,
+            labelFontSize=11,
+            titleFontSize=11,
+            titleFontWeight="normal",
+            labelLimit=320,
         )
-        .configure_axis(labelFontSize=11, titleFontSize=11, titleFontWeight="normal", labelLimit=320)
         .configure_legend(labelLimit=320, labelColor=INK, titleColor=INK, titleFontWeight="normal")
     )
 
