@@ -532,3 +532,23 @@ def test_a_state_near_the_mean_with_little_flow_and_much_mass_has_codes_of_its_o
     d = ch.disclose(law)
     assert d.notes["status"] == "optimal"
     assert d.gap < 1e-9
+
+
+def test_where_floats_are_exhausted_the_search_ends_with_what_there_is():
+    """Masses from 1 to 10³⁰: a slack vanished, and the factorisation of what was left of the matrix ended in a traceback."""
+    large, middle = 10**30, 10**12
+    cells = {(0, 0, 0): 1, (0, 1, 1): large, (0, 2, 1): middle, (1, 0, 0): middle, (1, 1, 1): large, (1, 2, 1): large}
+    d = ch.disclose(ch.Joint.from_counts(cells, ["W", "X1", "X2"]), "W", ["X1 | W"], ["X1", "X2"], solver="sandwich")
+    assert d.verify()["verified"]
+
+
+def test_a_bound_is_stated_as_it_is_recomputed_where_multipliers_are_huge():
+    """In floats the slack of extreme points was the error of what cancelled: the bound was stated far below its proof."""
+    a, even = 10**15, [F(1, 2)] * 2
+    channels = [
+        [even, [F(a, a + 3), F(3, a + 3)]],
+        [[F(a, a + 1), F(1, a + 1)], [F(3, a + 3), F(a, a + 3)]],
+        [[F(1, a + 1), F(a, a + 1)], even],
+    ]
+    d = ch.disclose(ch.Sensors([F(3, 4), F(1, 4)], channels, scores=[[1, -2], [2, 1], [0, -2]]))
+    assert d.verify()["verified"]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from attack import exactness, files
+from attack import csv_oddities, exactness, files, linkage
 
-ATTACKS = [*exactness.ATTACKS, *files.ATTACKS]
+ATTACKS = [*exactness.ATTACKS, *files.ATTACKS, *linkage.ATTACKS, *csv_oddities.ATTACKS]

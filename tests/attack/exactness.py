@@ -30,8 +30,8 @@ WAYS = ("in peace", "tolerance", "time limit", "Ctrl-C", "few codes")
 """How a search ends."""
 STATED = Fraction(3, 10**15)
 """Bits by which a number in a file may be off: it has fifteen decimals."""
-CLOSE = 1e-9
-"""Bits: what "optimal" means where floats chose the vertices."""
+CLOSE = 2e-6
+"""Bits: what "optimal" means by default, within a tolerance of 1e-6, and the rounding of repair."""
 
 
 def weight(draw: Random, kind: str) -> int:

@@ -9,6 +9,8 @@ from attack.tally import Tally
 CHAPTERS = {
     "exactness": "Hard laws, every solver, and every way of stopping one",
     "forged files": "Files of every kind, changed and sealed again",
+    "linkage": "Linkage: two draws, two cards, order, composition, side knowledge",
+    "odd tables": "Text tables as they come",
 }
 """In the order of the page."""
 

@@ -19,6 +19,8 @@ from choral.solvers.mixture import best_mixture, entropies
 
 NEAREST = 1e-9
 """Posteriors whose slack is within this of the smallest are recomputed exactly when the bound is stated."""
+ROUNDING = 1e-14
+"""The relative error of a sum of floats with few terms, with room to spare."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,8 @@ def vertex_bound(
 ) -> VertexBound:
     """The bound of these multipliers, with the posteriors near which it is attained."""
     pi = np.array([near_float(x) for x in multipliers])
-    slack = entropies(problem, posteriors) - np.array(
-        [sum(pi[s] * (m.numerator / m.denominator) for s, m in t.items()) for t in posteriors]
-    )
-    near = np.flatnonzero(slack <= slack.min() + NEAREST).tolist()
+    terms = [[pi[s] * (m.numerator / m.denominator) for s, m in t.items()] for t in posteriors]
+    slack = entropies(problem, posteriors) - np.array([sum(some) for some in terms])
+    unsure = ROUNDING * np.array([sum(map(abs, some)) for some in terms])  # large terms cancel, and leave their errors
+    near = np.flatnonzero(slack - unsure <= (slack + unsure).min() + NEAREST).tolist()
     return VertexBound(multipliers, tuple(posteriors[k] for k in near))

@@ -232,7 +232,6 @@ class _Run:
         short_steps = 0
         centring = False
         iteration = 0
-        system: Elimination | None = None
         d = np.empty_like(self.C)
         for iteration in range(self.options.max_iterations + 1):
             row_gap, column_gap, gap, primal = self.residuals(d)
@@ -253,8 +252,12 @@ class _Run:
                 break
             if iteration == self.options.max_iterations:
                 break
-            system = self.eliminate(d)
-            steps = self.step(system, d, row_gap, column_gap, gap, centring)
+            try:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    steps = self.step(self.eliminate(d), d, row_gap, column_gap, gap, centring)
+            except np.linalg.LinAlgError:  # the arithmetic is exhausted: keep what there is
+                status = "stalled"
+                break
             centring = min(steps) < self.options.short_step
             short_steps = short_steps + 1 if max(steps) < self.options.short_step else 0
         self.restore()
@@ -266,7 +269,8 @@ class _Run:
         row_gap = np.empty(len(self.p))
 
         def part(rows: slice) -> tuple[Array, float, float]:
-            np.divide(z[rows], s[rows], out=d[rows])
+            with np.errstate(divide="ignore", over="ignore"):
+                np.divide(z[rows], s[rows], out=d[rows])
             row_gap[rows] = self.p[rows] - z[rows].sum(axis=1)
             gap = float(np.einsum("sl,sl->", z[rows], s[rows]))
             cost = float(np.einsum("sl,sl->", z[rows], C[rows]))
@@ -277,8 +281,10 @@ class _Run:
         return row_gap, -moments, sum(b for _, b, _ in parts), sum(c for _, _, c in parts)
 
     def eliminate(self, d: Array) -> Elimination:
-        """Factorise the Newton matrix by the cheaper elimination."""
+        """Factorise the Newton matrix by the cheaper elimination; raises `LinAlgError` where floats cannot hold it."""
         options = self.options
+        if not np.isfinite(d).all():
+            raise np.linalg.LinAlgError("a slack vanished")
         if self.lines_first:
             return LinesFirst(self.M, d, options.ridge, options.refinements)
         reference = int(self.z.sum(axis=0).argmax())
@@ -372,6 +378,9 @@ class _Run:
         primal_step = min(1.0, fraction * primal_step)
         dual_step = min(1.0, fraction * dual_step)
 
+        if not (np.isfinite(g).all() and np.isfinite(move).all()):
+            raise np.linalg.LinAlgError("a step without end")
+
         def update(rows: slice) -> None:
             z[rows] += primal_step * (g[rows] + d[rows] * move[rows])
             s[rows] -= dual_step * move[rows]
@@ -390,7 +399,10 @@ class _Run:
             if np.abs(row_gap).max() <= EXACT * p.max() and np.abs(column_gap).max(initial=0) <= EXACT:
                 return
             d = z * z / p[:, None]
-            dlam, dnu = self.eliminate(d).solve(np.zeros_like(z), row_gap, column_gap)
+            try:
+                dlam, dnu = self.eliminate(d).solve(np.zeros_like(z), row_gap, column_gap)
+            except np.linalg.LinAlgError:
+                return
             change = d * (dlam[:, None] + M @ dnu.T)
             if not np.isfinite(change).all():
                 return
