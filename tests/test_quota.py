@@ -553,3 +553,55 @@ def test_the_command_says_that_it_is_not_more_private_with_the_numbers_of_this_t
     help_text = CliRunner().invoke(app, ["disclose", "--help"]).output
     assert "NOT" in help_text
     assert "--quota-noise" in help_text
+
+
+# ---------------------------------------------------------------------- Spark
+
+
+@pytest.mark.spark
+def test_spark_draws_the_same_codes_by_quota_and_its_ledger_refuses_the_same(folder, table, release):
+    from choral.draw import spark
+
+    def by_spark(source, name, **options):
+        options = {"draw": "quota", **options}
+        done = spark.disclose_table(
+            release, source, folder / name, folder / "spark ledger", "who", force=True, **options
+        )
+        return by_record(parquet.read_table(folder / name).select(["who", "code"])), done
+
+    with spark.started() as session:
+        first = by_record(told(release, folder / "table.parquet", folder, ledger="other")[0])
+        found, done = by_spark(folder / "table.parquet", "a.parquet")
+        assert found == first
+        assert (done.draw, done.quota.method) == ("quota", "Beck-Fiala")
+        frame = session.read.parquet(str(folder / "table.parquet")).repartition(5)
+        assert by_spark(frame, "b.parquet")[0] == first
+        with pytest.raises(LedgerError, match="drawn by quota"):
+            by_spark(folder / "table.parquet", "c.parquet", draw="lots")
+        with pytest.raises(LawError, match="second draw"):
+            by_spark(frame.where("who != 1000"), "c.parquet")
+        with pytest.raises(LedgerError, match="whole table counts"):
+            by_spark(
+                frame.selectExpr("IF(who = 1000, 7, who) AS who", "sex", "race", "schooling", "income"), "c.parquet"
+            )
+        noisy, _ = told(release, folder / "table.parquet", folder, ledger="third", quota_noise=0.5)
+        done = spark.disclose_table(
+            release, frame, folder / "d.parquet", folder / "fourth", "who", draw="quota", quota_noise=0.5
+        )
+        assert by_record(parquet.read_table(folder / "d.parquet").select(["who", "code"])) == by_record(noisy)
+        assert done.quota.bound is None
+    assert not (folder / "c.parquet").exists()
+
+
+@pytest.mark.spark
+def test_spark_counts_columns_that_the_state_does_not_have(table, tmp_path):
+    from choral.draw import spark
+
+    made = fit(table, **{**ONE, "protect": ["sex | income"]})
+    parquet.write_table(table, tmp_path / "table.parquet")
+    codes, _ = told(made, tmp_path / "table.parquet", tmp_path)
+    with spark.started():
+        spark.disclose_table(
+            made, tmp_path / "table.parquet", tmp_path / "by_spark.parquet", tmp_path / "second", "who", draw="quota"
+        )
+    assert by_record(parquet.read_table(tmp_path / "by_spark.parquet")) == by_record(codes)

@@ -718,6 +718,28 @@ def test_card_and_codes_are_the_library_s_and_go_through_the_ledger(door, worksp
     assert wrong.json()["remedy"]
 
 
+def test_codes_by_quota_are_the_library_s_and_what_they_cost_is_said_where_they_are_chosen(door, workspace):
+    client = entered(door, workspace)
+    client.post("/api/example/clinic")
+    folder = workspace.new_result()
+    release = fit(workspace.table(1).path, "diagnosis", protect=["smoker"], codes=3)
+    table = {"number": 1, "name": "clinic", "origin": "example", "rows": 400, "digest": workspace.table(1).digest}
+    result.save_result(release, result.view_of(release, Choices(roles=CLINIC).model_dump(), table), folder)
+    said = client.get("/api/results/result-1/quota").json()
+    assert "NOT more private" in " ".join(said["sentences"])
+    assert said["largest_deviation"] < said["bound"] == 1
+    assert client.get("/api/results/result-1/quota?noise=0").status_code == 422
+    codes = client.post("/api/results/result-1/codes", json={"draw": "quota"}).json()
+    rows = list(csv.DictReader(io.StringIO(client.get(codes["href"]).text)))
+    saved = load_release(workspace.place / "result-1" / result.RELEASE)
+    own = workspace.place / "own.csv"
+    saved.disclose(workspace.table(1).path, own, ledger=workspace.place / "own.ledger", draw="quota")
+    assert rows == list(csv.DictReader(io.StringIO(own.read_text())))
+    refused = client.post("/api/results/result-1/codes", json={"draw": "lots"})
+    assert refused.status_code == 409
+    assert "drawn by quota" in refused.json()["error"]
+
+
 PEOPLE = "who,w,a,b\n" + "".join(f"p{i},{(i + i // 2) % 2},{i % 2},{i // 2 % 2}\n" for i in range(60))
 ROLES = {"w": "reveal", "a": "protect", "b": "protect"}
 

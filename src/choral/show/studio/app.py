@@ -62,6 +62,8 @@ class Codes(BaseModel):
 
     ending: Literal[".csv", ".parquet"] = ".csv"
     id: str | None = None
+    draw: Literal["lots", "quota"] = "lots"
+    quota_noise: float | None = None
     nothing_was_given_away: bool = False
 
 
@@ -262,12 +264,17 @@ def _results(workspace: Workspace) -> APIRouter:
         if wanted.nothing_was_given_away:
             handing.start_ledger_anew(ledger)
         try:
-            path = handing.write_codes(workspace.result(name), opened, ledger, wanted.ending, wanted.id)
+            how = {"draw": wanted.draw, "quota_noise": wanted.quota_noise}
+            path = handing.write_codes(workspace.result(name), opened, ledger, wanted.ending, wanted.id, **how)
         except LedgerError:
             raise
         except ChoralError as error:
             raise opened.in_words(error) from None
         return _link(name, path)
+
+    @routes.get("/api/results/{name}/quota")
+    def quota(name: str, noise: float | None = None) -> dict[str, Any]:
+        return handing.quota(workspace.result(name), noise)
 
     @routes.post("/api/results/{name}/report")
     def report(name: str) -> dict[str, str]:

@@ -7,8 +7,11 @@ one stays beside it.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from choral.draw.engine import disclose_table
+from choral.draw.quota import Chosen
+from choral.draw.quota_words import told_of
 from choral.ledger.book import make_room, open_ledger
 from choral.release.card import card_of
 from choral.release.file import Release, load_release
@@ -27,13 +30,21 @@ def write_card(folder: Path, opened: Opened, ledger: Path) -> Path:
     return card_of(release).save(folder / CARD, force=True)
 
 
-def write_codes(folder: Path, opened: Opened, ledger: Path, ending: str, id: str | None) -> Path:
-    """One code for each row of the table that the result was made for."""
+def write_codes(folder: Path, opened: Opened, ledger: Path, ending: str, id: str | None, **how: Any) -> Path:
+    """One code for each row of the table that the result was made for; `how` is `draw` and `quota_noise`."""
     release = _release(folder)
     target = folder / f"codes{ending}"
     make_room(ledger)
-    disclose_table(release, opened.path, target, ledger, id, force=True)
+    disclose_table(release, opened.path, target, ledger, id, force=True, **how)
     return target
+
+
+def quota(folder: Path, noise: float | None) -> dict[str, Any]:
+    """What drawing a result by quota would give and cost, in sentences and as data; raises where it cannot be drawn so."""
+    quotas = Chosen.of("quota", noise).quotas(_release(folder), None)
+    assert quotas is not None
+    found = told_of(quotas)
+    return {**found.to_json(), "sentences": [sentence for _, sentence in found.lines]}
 
 
 def write_report(folder: Path) -> Path:

@@ -1,6 +1,6 @@
 // What can be taken away: the release, the card, the codes, the report.
 
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { at, calm, h, options } from "./dom.js";
 import { studio } from "./main.js";
 
@@ -16,6 +16,19 @@ export function downloads(view) {
   options(id, [["", "nothing: codes alone"], ...columns.map((column) => [column.name, column.name])], "");
   const kind = h("select", { id: "ending" });
   options(kind, [[".csv", "CSV"], [".parquet", "Parquet"]], ".csv");
+  const draw = h("select", { id: "draw" });
+  options(draw, [["lots", "lots"], ["quota", "quota: equal shares that can be counted"]], "lots");
+  const told = h("div", { id: "quota-note", "aria-live": "polite" });
+  draw.addEventListener("change", async () => {
+    told.replaceChildren();
+    if (draw.value !== "quota") return;
+    try {
+      const { sentences } = await get(`/api/results/${view.name}/quota`);
+      if (draw.value === "quota") told.replaceChildren(...sentences.map((sentence, i) => h("p", { class: i === 1 ? "good" : "" }, sentence)));
+    } catch (error) {
+      told.replaceChildren(h("p", { class: "good" }, error.what), h("p", {}, error.remedy));
+    }
+  });
   const make = (what, body, sure = false) => async () => {
     calm();
     note.replaceChildren("Preparing …");
@@ -39,8 +52,10 @@ export function downloads(view) {
       h("li", {}, h("button", { type: "button", id: "get-card", onclick: make("card", none) }, "The public card"),
         h("span", { class: "quiet" }, " for whoever gets the codes: what each code says, rounded")),
       h("li", { class: "buttons" }, h("button", { type: "button", id: "get-codes",
-        onclick: make("codes", () => ({ id: id.value || null, ending: kind.value })) }, "The disclosed codes"),
-        h("label", { for: "id-column" }, "identified by "), id, h("label", { for: "ending" }, "as "), kind),
+        onclick: make("codes", () => ({ id: id.value || null, ending: kind.value, draw: draw.value })) }, "The disclosed codes"),
+        h("label", { for: "id-column" }, "identified by "), id, h("label", { for: "ending" }, "as "), kind,
+        h("label", { for: "draw" }, "drawn by "), draw),
+      h("li", {}, told),
       h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
         h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))),
     h("p", { class: "quiet", id: "ledger" }, view.table.origin === "example"
