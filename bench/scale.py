@@ -31,8 +31,8 @@ import choral as ch
 from choral.problem.form import centred_rows, incidence
 from choral.problem.pose import pose
 from choral.solvers import reference
-from choral.solvers.lines.binary import sandwich_binary
 from choral.solvers.lines.interior_point import InteriorPoint, repaired_bound
+from choral.solvers.lines.sandwich import sandwiched
 
 PRIOR = [F(2, 3), F(1, 3)]
 REL_TOL = 1e-3
@@ -256,9 +256,7 @@ def beside_highs(n):
     problem = pose(law_of("sensors", n, 0))
     M = centred_rows(problem, tuple(incidence(problem).independent_of_sum()))
     p = problem.prior / problem.prior.sum()
-    whole, found = timed(
-        lambda: sandwich_binary(p, M, problem.posterior()[1], tol=0.0, rel_tol=REL_TOL, solver=Recording())
-    )
+    whole, found = timed(lambda: sandwiched(p, M, problem.posterior().T, tol=0.0, rel_tol=REL_TOL, solver=Recording()))
     C, gap = Recording.programs[-1]
     ours, mine = timed(lambda: InteriorPoint(tolerance=gap).solve(C, p, M), repeat=3)
     single, _ = timed(lambda: InteriorPoint(tolerance=gap, workers=1).solve(C, p, M))

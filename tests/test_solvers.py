@@ -20,12 +20,13 @@ from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
-from choral.solvers.lines.binary import sandwich_binary
-from choral.solvers.lines.chords import chord_costs, chord_slopes, interpolated_multipliers
+from choral.solvers.lines import elimination
+from choral.solvers.lines.chords import ENTROPY, chord_costs, interpolated_multipliers, slopes
 from choral.solvers.lines.interior_point import InteriorPoint, equality_error, repaired_bound
-from choral.solvers.lines.on_cells import conditional_entropy
+from choral.solvers.lines.refinement import enclosed
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
-from choral.solvers.lines.simplex import sandwich_simplex
+from choral.solvers.lines.sandwich import conditional_entropy, sandwiched
+from choral.solvers.lines.simplex import Simplices
 from choral.solvers.lines.thinning import thinned
 from choral.verifier.claims import ClaimFailed
 from choral.verifier.proof_lines import check_cover
@@ -181,16 +182,17 @@ def by_highs(C, p, M):
     return solver.getInfo().objective_function_value, repaired_bound(C, p, M, nu)
 
 
-@pytest.mark.parametrize("elimination", ["states", "lines"])
+@pytest.mark.parametrize("first", ["states", "lines"])
 @pytest.mark.parametrize(
     ("states", "rank", "lines"), [(4, 1, 3), (8, 3, 6), (16, 4, 12), (40, 5, 20), (30, 12, 9), (12, 0, 7)]
 )
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_interior_point_agrees_with_highs(elimination, states, rank, lines, seed):
+def test_the_interior_point_agrees_with_highs(monkeypatch, first, states, rank, lines, seed):
+    monkeypatch.setattr(elimination, "lines_first", lambda *_: first == "lines")
     p, M, q = random_binary(seed, states, rank)
     C = chord_costs(uniform_knots(lines), q)
     primal, dual = by_highs(C, p, M)
-    found = InteriorPoint(elimination=elimination, tolerance=1e-10).solve(C, p, M)
+    found = InteriorPoint(tolerance=1e-10).solve(C, p, M)
     assert found.status == "optimal"
     assert (found.z > 0).all()
     assert equality_error(found.z, p, M) <= SLACK
@@ -199,6 +201,60 @@ def test_the_interior_point_agrees_with_highs(elimination, states, rank, lines, 
     assert found.primal == pytest.approx(primal, abs=1e-8)
     assert found.primal - found.dual <= 2e-10
     assert found.dual == repaired_bound(C, p, M, found.nu)
+
+
+def random_groups(seed, sizes, states):
+    """States with values of several groups, one dropped of each, as the equations have them; and random weights d."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(states))
+    values = [np.r_[np.arange(m), rng.integers(0, m, states - m)] for m in sizes]
+    columns = np.column_stack([v == i for m, v in zip(sizes, values, strict=True) for i in range(1, m)]).astype(float)
+    return p, columns - p @ columns, 10.0 ** rng.uniform(-4, 0, (states, 7))
+
+
+@pytest.mark.parametrize("sizes", [(12, 2), (9, 5, 3), (30,), (3, 20)])
+def test_sums_over_classes_give_the_step_that_products_give(sizes):
+    p, M, d = random_groups(len(sizes), sizes, 60)
+    partition = elimination.finest(p, M)
+    assert len(partition.share) == max(sizes)
+    white, _ = elimination.whiten(p, M)
+    assert partition.rest.shape[1] == white.shape[1] - max(sizes) + 1
+    rng = np.random.default_rng(0)
+    g, row_gap, column_gap = rng.normal(size=d.shape), rng.normal(size=60), rng.normal(size=(7, white.shape[1]))
+    column_gap[-1] += row_gap @ white - column_gap.sum(axis=0)  # as sums over all lines must be
+    moves = []
+    chunks = elimination.Chunks(60, 16, None, 1)
+    for system in (
+        elimination.LinesFirst(white, d, chunks, partition),
+        elimination.LinesFirst(white, d, chunks, None),
+        elimination.StatesFirst(white, d, 0, chunks),
+    ):
+        dlam, dnu = system.solve(g, row_gap, column_gap)
+        moves.append(g + d * (dlam[:, None] + white @ dnu.T))
+        assert np.abs(moves[-1].sum(axis=1) - row_gap).max() < 1e-7
+        assert np.abs(moves[-1].T @ white - column_gap).max() < 1e-7
+    for other in moves[1:]:
+        assert np.allclose(moves[0], other, rtol=1e-6, atol=1e-6)
+
+
+def test_columns_that_are_no_classes_have_no_partition():
+    p, M, _ = random_binary(0, 20, 4)
+    assert elimination.finest(p, M) is None
+    assert elimination.finest(p, np.zeros((20, 0))) is None
+
+
+@pytest.mark.parametrize("size", [1, 700, 1300, 2000])
+def test_a_factorisation_in_threads_is_the_factorisation(monkeypatch, size):
+    monkeypatch.setattr(elimination, "THREADED", 500)
+    matrix = np.random.default_rng(size).normal(size=(size, size + 3))
+    matrix = matrix @ matrix.T
+    with elimination.threads(2) as pool:
+        factor = np.tril(elimination.Chunks(size, size, pool, 2).factorised(matrix.copy()))
+    assert np.abs(factor @ factor.T - matrix).max() <= 1e-10 * np.abs(matrix).max()
+    broken = matrix.copy()
+    broken[-1, -1] = -1.0
+    with elimination.threads(2) as pool, pytest.raises(np.linalg.LinAlgError):
+        elimination.Chunks(size, size, pool, 2).factorised(broken)
 
 
 def test_one_worker_finds_what_two_find():
@@ -239,7 +295,7 @@ def test_chords_lie_below_the_entropy_also_when_narrow():
         assert (chord_costs(knots, inside)[:, 0] <= binary_entropies(inside) + 1e-15).all()
         if width < 1e-3 * centre:
             middle = centre + width / 2
-            assert chord_slopes(knots)[0] == pytest.approx(np.log2((1 - middle) / middle), rel=1e-6, abs=1e-9)
+            assert slopes(ENTROPY, knots)[0] == pytest.approx(np.log2((1 - middle) / middle), rel=1e-6, abs=1e-9)
 
 
 def test_interpolated_multipliers_never_lose():
@@ -251,6 +307,10 @@ def test_interpolated_multipliers_never_lose():
     assert repaired_bound(chord_costs(finer, q), p, M, nu) >= found.dual - 1e-14
 
 
+def sandwich_of_bits(p, M, q, **limits):
+    return sandwiched(p, np.reshape(M, (len(p), -1)), np.c_[1 - q, q], **limits)
+
+
 def holds(found, p, M, q):
     """The claims of a binary result, from its fields alone."""
     prior = float(binary_entropies(np.array(p @ q)))
@@ -259,10 +319,10 @@ def holds(found, p, M, q):
     mass = found.z.sum(axis=0)
     posterior = np.divide(q @ found.z, mass, out=np.zeros_like(mass), where=mass > 0)
     assert prior - mass @ binary_entropies(posterior) == pytest.approx(found.information, abs=1e-11)
-    assert found.knots[0] <= q.min()
-    assert found.knots[-1] >= q.max()
-    assert (np.diff(found.knots) > 0).all()
-    bound = repaired_bound(chord_costs(found.knots, q), p, M, found.nu)
+    assert found.cells.knots[0] <= q.min()
+    assert found.cells.knots[-1] >= q.max()
+    assert (np.diff(found.cells.knots) > 0).all()
+    bound = repaired_bound(chord_costs(found.cells.knots, q), p, M, found.nu)
     assert prior - bound <= found.upper_bound + 1e-13
     assert prior - bound == pytest.approx(found.upper_bound, abs=1e-9)
     assert found.information <= found.upper_bound + SLACK
@@ -273,8 +333,8 @@ def holds(found, p, M, q):
 @pytest.mark.parametrize(("states", "rank"), [(5, 2), (8, 3), (20, 5), (40, 6), (30, 28), (30, 29), (25, 0)])
 def test_random_binary_problems_tightly(states, rank):
     p, M, q = random_binary(7, states, rank)
-    found = sandwich_binary(p, M, q, tol=1e-8)
-    assert found.status == "optimal"
+    found = sandwich_of_bits(p, M, q, tol=1e-8)
+    assert found.status.value == "optimal"
     assert found.gap <= 1e-8
     holds(found, p, M, q)
 
@@ -294,7 +354,7 @@ def test_random_binary_problems_tightly(states, rank):
 )
 def test_degenerate_problems(p, M, q, answer):
     p, M, q = (np.asarray(a, dtype=float) for a in (p, M, q))
-    found = sandwich_binary(p, M, q, tol=1e-8)
+    found = sandwich_of_bits(p, M, q, tol=1e-8)
     assert found.gap <= 1e-8
     assert found.information - 1e-9 <= answer <= found.upper_bound + 1e-9
     holds(found, p, M, q)
@@ -307,16 +367,16 @@ def test_masses_over_many_decades(decades):
     p /= p.sum()
     columns = rng.integers(0, 2, (24, 3)).astype(float)
     M, q = columns - p @ columns, rng.random(24)
-    found = sandwich_binary(p, M, q, tol=1e-8)
+    found = sandwich_of_bits(p, M, q, tol=1e-8)
     assert found.gap <= 1e-8
     holds(found, p, M, q)
 
 
 def test_repeated_states_and_dependent_columns_change_nothing():
     p, M, q = random_binary(3, 12, 3)
-    once = sandwich_binary(p, M, q, tol=1e-8)
-    twice = sandwich_binary(np.r_[p, p] / 2, np.r_[M, M], np.r_[q, q], tol=1e-8)
-    again = sandwich_binary(p, np.c_[M, M @ [1, 2, 3]], q, tol=1e-8)
+    once = sandwich_of_bits(p, M, q, tol=1e-8)
+    twice = sandwich_of_bits(np.r_[p, p] / 2, np.r_[M, M], np.r_[q, q], tol=1e-8)
+    again = sandwich_of_bits(p, np.c_[M, M @ [1, 2, 3]], q, tol=1e-8)
     for other in (twice, again):
         assert other.information <= once.upper_bound + SLACK
         assert once.information <= other.upper_bound + SLACK
@@ -356,14 +416,19 @@ def brute_force(p, M, Q):
     return float(entropies(p @ Q)) - answer.fun
 
 
+def on_the_simplex(p, M, Q, tol=1e-6, should_stop=lambda: False):
+    """Cells of the simplex, also for two values, where chords are what is used otherwise."""
+    return enclosed(Simplices.over(p, Q, tol, should_stop), p, M, tol=tol, should_stop=should_stop)
+
+
 def holds_on_the_simplex(found, p, M, Q):
-    check_cover(found.cells, Q.shape[1], found.denominator)
+    check_cover(found.cells.tiling.cells, Q.shape[1], found.cells.tiling.denominator)
     assert found.z.min() >= 0
     assert np.abs(found.z.sum(axis=1) - p).max() <= 1e-9
     assert np.abs(M.T @ found.z).max(initial=0.0) <= 1e-8 * max(1.0, np.abs(M).max(initial=0.0))
     told = max(0.0, float(entropies(p @ Q)) - conditional_entropy(found.z, Q))
     assert found.information == pytest.approx(told, abs=SLACK)
-    vertices = np.array(found.cells, dtype=float) / found.denominator
+    vertices = np.array(found.cells.tiling.cells, dtype=float) / found.cells.tiling.denominator
     lines = np.array([np.linalg.solve(cell, entropies(cell)) for cell in vertices])
     bound = p @ (Q @ lines.T - M @ found.nu.T).min(axis=1)
     assert float(entropies(p @ Q)) - bound <= found.upper_bound + 1e-7  # lines of small cells are ill-conditioned here
@@ -376,9 +441,9 @@ def test_more_values_against_brute_force(K, seed):
     rng = np.random.default_rng([K, seed])
     states, rank = int(rng.integers(3, 11)), int(rng.integers(1, 4))
     p, M, Q = random_simplex(rng, states, min(rank, states - 1), K, sparse=bool(seed % 2))
-    found = sandwich_simplex(p, M, Q, tol={2: 1e-7, 3: 1e-5, 4: 1e-3}[K])
+    found = on_the_simplex(p, M, Q, tol={2: 1e-7, 3: 1e-5, 4: 1e-3}[K])
     truth = brute_force(p, M, Q)
-    assert found.status == "optimal"
+    assert found.status.value == "optimal"
     assert found.information - 1e-9 <= truth <= found.upper_bound + 1e-9
     holds_on_the_simplex(found, p, M, Q)
 
@@ -388,7 +453,7 @@ def test_every_moment_of_the_search_is_valid():
     truth = brute_force(p, M, Q)
     for calls in (0, 1, 3, 10, 30, 60):
         left = itertools.count()
-        found = sandwich_simplex(p, M, Q, tol=1e-9, should_stop=lambda c=left, n=calls: next(c) >= n)
+        found = on_the_simplex(p, M, Q, tol=1e-9, should_stop=lambda c=left, n=calls: next(c) >= n)
         assert found.information - 1e-9 <= truth <= found.upper_bound + 1e-9
         holds_on_the_simplex(found, p, M, Q)
 
@@ -397,13 +462,13 @@ def test_every_moment_of_the_search_is_valid():
 def test_what_can_be_told_without_protection_and_of_a_constant(K):
     rng = np.random.default_rng(K)
     p, M, Q = random_simplex(rng, 9, 2, K)
-    free = sandwich_simplex(p, np.zeros((9, 0)), Q, tol=1e-5)
+    free = on_the_simplex(p, np.zeros((9, 0)), Q, tol=1e-5)
     everything = float(entropies(p @ Q) - p @ entropies(Q))
     assert free.information - 1e-9 <= everything <= free.upper_bound + 1e-9
-    assert free.status == "optimal"
-    constant = sandwich_simplex(p, M, np.tile(Q[0], (9, 1)))
+    assert free.status.value == "optimal"
+    constant = on_the_simplex(p, M, np.tile(Q[0], (9, 1)))
     assert constant.information == pytest.approx(0.0, abs=SLACK)
-    assert constant.status == "optimal"
+    assert constant.status.value == "optimal"
 
 
 # ---- the cover --------------------------------------------------------------------------------------------------
@@ -499,7 +564,7 @@ def test_thinning_keeps_the_equalities_and_loses_nothing():
     problem = pose(sensors(9))
     _, M = constraints(problem)
     p, q = problem.prior / problem.prior.sum(), problem.posterior()[1]
-    z = sandwich_binary(p, M, q, tol=0.0, rel_tol=1e-2).z
+    z = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-2).z
 
     def cost(masses):
         mass, ones = masses.sum(axis=0), q @ masses

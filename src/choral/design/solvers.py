@@ -232,7 +232,7 @@ class ByLines:
         if problem.budgets:
             return _budgeted(problem, problem, clock)
         limits = clock.limits
-        rough = Sandwich(limits.tol, limits.rel_tol, clock.left()).solve(problem, clock.say, clock.stopped)
+        rough = Sandwich(limits.tol, limits.rel_tol).solve(problem, clock.say, clock.stopped)
         few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
         if rough.status is Status.STALLED and few and not clock.stopped():
             exact = ByEnumeration().solve(problem, form, clock)
@@ -269,7 +269,7 @@ class Coarse:
         if problem.budgets:
             return _budgeted(problem, small, clock)
         limits = clock.limits
-        rough = Sandwich(limits.tol, limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
+        rough = Sandwich(limits.tol, limits.rel_tol).solve(small, clock.say, clock.stopped)
         channel = repair(problem, rough.channel)
         if problem.plain:
             channel = improved(problem, channel, clock.stopped)

@@ -26,8 +26,9 @@ from choral.problem.kernel import Floats, Problem, conditional
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.fewer_codes import joined_codes
+from choral.solvers.lines.refinement import Progress
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
-from choral.solvers.lines.sandwich import Progress, Rough, shares
+from choral.solvers.lines.sandwich import Rough, shares
 
 GRID_BITS = 36
 FIRST_CELLS = {2: 16, 3: 5, 4: 4}

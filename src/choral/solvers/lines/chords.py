@@ -1,132 +1,329 @@
-"""Chords of the binary entropy between knots: their costs, what a channel on them is worth, and the bound that they prove."""
+"""Chords of a concave function of one number between knots: cells on a line, for targets of two values and for squares.
+
+States have a number q_s: P(W=1 | s) under the binary entropy, or a mean, scaled to [0, 1], under minus the square. The
+minimum of the chords lies below the function, so the linear program over channels with one code per chord bounds what every
+channel costs. A code costs more than its chord says by as much as the function is above the chord at the code's mean: such
+cells are cut around that mean, so the gap closes quadratically. Knots are placed in a coordinate in which the error of a
+chord depends on its width alone.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from choral.describe.entropy import binary_entropies
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.elimination import Array
-from choral.solvers.lines.interior_point import Status
+from choral.solvers.lines.interior_point import LPResult
+from choral.solvers.lines.refinement import Codes, Next
 
 KNOT_GRID = 2**62
-"""Knots are rounded to this grid for the certificate; the bound is computed for the rounded ones."""
+"""Knots are rounded to this grid for the certificate, finer than floats; the bound is computed for the rounded ones."""
 RANGE_MARGIN = 1e-15
 """The knots reach this far beyond the posteriors, so that rounding of q cannot leave them."""
+PRIOR_CELL = 1e-6
+"""Relative half-width of the cell around the prior in the first certificate: its error is far below any tolerance."""
+FIRST_LINES = 16
+"""Chords of the first level: a tenth of the information is usually left open, and it costs next to nothing."""
+NARROW = 0.1
+"""Half-width of the new cell around a code, as a share of its cell: its error falls by a hundred if the code stays."""
+SPLIT = 0.02
+"""Cells with this share of the largest error are cut ..."""
+EVEN = 0.2
+"""... but none with less than this share of an even part of the target: that would not be seen."""
+GAIN = 8.0
+"""By which a cut divides the error of its cell, as measured: no more cells are cut than bring the error to the target."""
+LEAST_GROWTH = 8
+"""... but at least one in this many lines, so that levels do not become many."""
+USED = 1e-7
+"""Lines with less mass than this may be joined with their neighbours."""
+JOIN = 0.1
+"""Share of the gap that joining lines may cost the bound, over all lines."""
+CENTRE = 0.8
+"""Share of a cut code that goes to the cell of its mean: the warm start is then near the next optimum and inside."""
+PIECES = 4
+"""Cells are cut into so many for a finer certificate with interpolated multipliers: its chords lie sixteen times nearer."""
+PART = 4096
+"""States treated at once."""
+
+
+class Curve(Protocol):
+    """A concave function on [0, 1], its chords, and the coordinate in which knots are placed."""
+
+    def value(self, t: Array) -> Array:
+        """The function."""
+        ...
+
+    def chords(self, knots: Array, q: Array) -> Array:
+        """C[s, l]: the chord over knots[l:l+2] at q_s, without cancellation where cells are narrow."""
+        ...
+
+    def coordinate(self, t: Array) -> Array:
+        """Where a number lies."""
+        ...
+
+    def number(self, x: Array) -> Array:
+        """The number that lies there."""
+        ...
+
+
+class BinaryEntropy:
+    """h(t) in bits; the coordinate is the angle whose sine squared is t."""
+
+    def value(self, t: Array) -> Array:
+        """h(t)."""
+        return np.asarray(binary_entropies(t), dtype=np.float64)
+
+    def chords(self, knots: Array, q: Array) -> Array:
+        """Slopes by log1p, so narrow cells are as accurate as wide ones; a chord leaves from its left knot."""
+        a, b = knots[:-1], knots[1:]
+        width = b - a
+        left, right = 1 - a, 1 - b
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rise = np.where(a > 0, a / width * np.log1p(width / a), 0.0) + np.log(b)
+            fall = np.where(right > 0, right / width * np.log1p(width / right), 0.0) + np.log(left)
+        slope = (fall - rise) / math.log(2)
+        value: Array = binary_entropies(a) + slope * (np.asarray(q, dtype=float)[:, None] - a)
+        return value
+
+    def coordinate(self, t: Array) -> Array:
+        """arcsin √t."""
+        return np.arcsin(np.sqrt(np.clip(t, 0.0, 1.0)))
+
+    def number(self, x: Array) -> Array:
+        """sin² x."""
+        return np.sin(x) ** 2
+
+
+class MinusSquare:
+    """-t²; a chord is ab - (a + b) t."""
+
+    def value(self, t: Array) -> Array:
+        """-t²."""
+        return -(t**2)
+
+    def chords(self, knots: Array, q: Array) -> Array:
+        """Exact up to rounding of single operations."""
+        a, b = knots[:-1], knots[1:]
+        return np.asarray(a * b - np.outer(q, a + b), dtype=np.float64)
+
+    def coordinate(self, t: Array) -> Array:
+        """t itself."""
+        return np.clip(t, 0.0, 1.0)
+
+    def number(self, x: Array) -> Array:
+        """x itself."""
+        return x
+
+
+ENTROPY = BinaryEntropy()
+SQUARE = MinusSquare()
 
 
 def chord_costs(knots: Array, q: Array) -> Array:
-    """Return ``C[s, l]``: the chord of the entropy over ``knots[l:l+2]``, at ``q_s``.
-
-    Slopes are computed without cancellation, so narrow cells are as accurate as wide ones.
-    """
-    a, b = knots[:-1], knots[1:]
-    width = b - a
-    left, right = 1 - a, 1 - b
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rise = np.where(a > 0, a / width * np.log1p(width / a), 0.0) + np.log(b)
-        fall = np.where(right > 0, right / width * np.log1p(width / right), 0.0) + np.log(left)
-    slope = (fall - rise) / math.log(2)
-    # The chord leaves from the entropy at its left knot.
-    value: Array = binary_entropies(a) + slope * (np.asarray(q, dtype=float)[:, None] - a)
-    return value
+    """The chords of the binary entropy at q."""
+    return ENTROPY.chords(knots, q)
 
 
-def chord_slopes(knots: Array) -> Array:
-    """Return the slope of each chord; they decrease."""
-    ends = chord_costs(knots, np.array([0.0, 1.0]))
+def slopes(curve: Curve, knots: Array) -> Array:
+    """The slope of each chord; they decrease."""
+    ends = curve.chords(knots, np.array([0.0, 1.0]))
     value: Array = ends[1] - ends[0]
     return value
 
 
-def interpolated_multipliers(knots: Array, nu: Array, finer: Array) -> Array:
-    """Return multipliers for the lines of ``finer``, linear in the slope of the line.
+def interpolated_multipliers(knots: Array, nu: Array, finer: Array, curve: Curve = ENTROPY) -> Array:
+    """Multipliers for the chords between `finer` knots, linear in the slope of the chord.
 
-    If ``finer`` contains ``knots`` the repaired bound does not fall: a chord whose slope
-    lies between two others lies above their mean of that slope, so its reduced cost is
-    at least the least of theirs.
+    If `finer` contains `knots` the repaired bound does not fall: a chord whose slope lies between two others lies above
+    their mean of that slope, so its reduced cost is at least the least of theirs.
     """
-    slope, finer_slope = -chord_slopes(knots), -chord_slopes(finer)
+    slope, finer_slope = -slopes(curve, knots), -slopes(curve, finer)
     result = np.empty((len(finer_slope), nu.shape[1]))
     for column in range(nu.shape[1]):
         result[:, column] = np.interp(finer_slope, slope, nu[:, column])
     return result
 
 
-def angle(t: Array) -> Array:
-    """The coordinate in which the error of a chord depends on its width alone."""
-    return np.arcsin(np.sqrt(np.clip(t, 0.0, 1.0)))
-
-
 @dataclass(frozen=True)
-class Score:
-    """What a channel achieves, symbol by symbol."""
+class Chords:
+    """Cells between knots; `at` are their coordinates."""
 
-    mass: Array
-    posterior: Array
-    entropy: float
-
-
-def score_of(z: Array, q: Array) -> Score:
-    """Score the channel with the true entropy."""
-    mass = z.sum(axis=0)
-    posterior = np.divide(q @ z, mass, out=np.zeros_like(mass), where=mass > 0)
-    return Score(mass, posterior, float(mass @ binary_entropies(posterior)))
-
-
-# ----------------------------------------------------------------------- the driver
-
-
-@dataclass(frozen=True)
-class Level:
-    """One level of the sandwich, for the history."""
-
-    lines: int
-    iterations: int
-    information: float
-    upper_bound: float
-    seconds: float
-    status: Status
-
-
-@dataclass(frozen=True)
-class OnKnots:
-    """An interval for the largest information of a private channel, with its proof.
-
-    ``z`` is a private channel with ``information`` bits; ``knots`` and ``nu`` (one row
-    per line between consecutive knots) certify ``upper_bound``.
-    """
-
-    z: Array
+    curve: Curve
+    p: Array
+    M: Array
+    q: Array
     knots: Array
-    nu: Array
-    information: float
-    upper_bound: float
-    history: tuple[Level, ...]
-    status: Literal["optimal", "stopped", "time limit", "level limit", "stalled"]
+    at: Array
 
-    @property
-    def gap(self) -> float:
-        """The width of the interval, in bits."""
-        return self.upper_bound - self.information
+    @classmethod
+    def over(cls, curve: Curve, p: Array, M: Array, q: Array, ends: tuple[float, float] | None = None) -> Chords:
+        """One cell over all of q, or between the ends."""
+        reach = max(0.0, float(q.min()) - RANGE_MARGIN), min(1.0, float(q.max()) + RANGE_MARGIN)
+        knots = np.array(ends or reach)
+        return cls(curve, p, M, q, knots, curve.coordinate(knots))
 
     @property
     def lines(self) -> int:
-        """How many lines there are."""
+        """As many as cells."""
         return len(self.knots) - 1
 
-    def proof(self, rows: tuple[int, ...]) -> LinesBound:
+    @property
+    def prior_cost(self) -> float:
+        """What a code that tells nothing costs."""
+        return float(self.curve.value(np.array(self.p @ self.q / self.p.sum())))
+
+    @property
+    def least_cost(self) -> float:
+        """What a code that tells the state costs."""
+        return float(self.p @ self.curve.value(self.q))
+
+    def costs(self) -> Array:
+        """C[s, l]."""
+        return self.curve.chords(self.knots, self.q)
+
+    def codes(self, z: Array) -> Codes:
+        """What each code costs beyond what its chord says."""
+        mass, mean = self._means(z)
+        chord = np.einsum("ll->l", self.curve.chords(self.knots, mean))
+        return Codes(mass, mean, mass * np.maximum(0, self.curve.value(mean) - chord))
+
+    def _means(self, z: Array) -> tuple[Array, Array]:
+        mass = z.sum(axis=0)
+        return mass, np.divide(self.q @ z, mass, out=np.zeros_like(mass), where=mass > 0)
+
+    def channel(self, z: Array) -> Array:
+        """As it is."""
+        return z
+
+    def cost(self, z: Array) -> float:
+        """Masses times values."""
+        mass, mean = self._means(z)
+        return float(mass @ self.curve.value(mean))
+
+    def _with(self, at: Array) -> Chords:
+        knots = self.curve.number(at)
+        knots[0], knots[-1] = self.knots[0], self.knots[-1]
+        return Chords(self.curve, self.p, self.M, self.q, knots, at)
+
+    def first(self) -> Chords:
+        """The cells of the first level."""
+        return self._with(np.linspace(self.at[0], self.at[-1], FIRST_LINES + 1))
+
+    def simple_bounds(self) -> Iterator[tuple[Chords, Array]]:
+        """Multipliers that regress q on M: exact where M determines q."""
+        mean = float(self.p @ self.q / self.p.sum())
+        near = mean + PRIOR_CELL * min(mean, 1 - mean) * np.array([-1.0, 1.0])
+        low, high = self.knots[0], self.knots[-1]
+        knots = np.unique(np.concatenate([[low], near[(near > low) & (near < high)], [high]]))
+        if self.M.size == 0 or len(knots) < 2:
+            return
+        root = np.sqrt(self.p)
+        beta = np.linalg.lstsq(root[:, None] * self.M, root * (self.q - mean), rcond=None)[0]
+        cells = Chords(self.curve, self.p, self.M, self.q, knots, self.curve.coordinate(knots))
+        yield cells, slopes(self.curve, knots)[:, None] * beta
+
+    def finer(self, codes: Codes, nu: Array) -> Iterator[tuple[Chords, Array]]:
+        """The cells that hold nearly all of the error cut into equal pieces, with interpolated multipliers."""
+        wanted = np.where(codes.error > 1e-3 * codes.error.max(), PIECES, 1)
+        index = np.concatenate([line + np.arange(n) / n for line, n in enumerate(wanted)] + [[len(wanted)]])
+        at = np.interp(index, np.arange(len(self.at)), self.at)
+        knots = np.where(index == np.floor(index), self.knots[index.astype(int)], self.curve.number(at))
+        kept = np.concatenate([[True], np.diff(knots) > 0])
+        if kept.sum() > len(self.knots):
+            cells = Chords(self.curve, self.p, self.M, self.q, knots[kept], at[kept])
+            yield cells, interpolated_multipliers(self.knots, nu, cells.knots, self.curve)
+
+    def refined(self, lp: LPResult, codes: Codes, gap: float, target: float) -> Next[Chords]:
+        """The cells of the next level, with a feasible channel and multipliers to start from.
+
+        A cell whose code costs more than its chord says is cut around the code's mean. Neighbouring lines that carry no
+        mass are joined where the repaired bound hardly changes; knots are otherwise kept, or the codes would move into
+        the wide cells where the chords are too low.
+        """
+        split = self._to_split(codes, target)
+        cuts = [float(self.at[0])]
+        share: list[tuple[int, int, float]] = []  # parent line, new line, share
+        line, joined = 0, self._joiner(lp, codes, gap, split)
+        while line < self.lines:
+            stop = line + 1
+            if split[line]:
+                inside, home = self._cuts(line, codes)
+                for piece in range(len(inside) + 1):
+                    part = CENTRE if piece == home else (1 - CENTRE) / len(inside)
+                    share.append((line, len(cuts) - 1 + piece, part))
+                cuts.extend(inside)
+            else:
+                stop = joined(line)
+                share.extend((parent, len(cuts) - 1, 1.0) for parent in range(line, stop))
+            cuts.append(float(self.at[stop]))
+            line = stop
+        parents, children, parts = (np.array(column) for column in zip(*share, strict=True))
+        spread = np.zeros((self.lines, len(cuts) - 1))
+        spread[parents.astype(int), children.astype(int)] = parts
+        cells = self._with(np.array(cuts))
+        return Next(cells, lp.z @ spread, interpolated_multipliers(self.knots, lp.nu, cells.knots, self.curve))
+
+    def _to_split(self, codes: Codes, target: float) -> NDArray[np.bool_]:
+        even = target / max(1, int((codes.mass > USED).sum()))
+        split = codes.error > max(SPLIT * float(codes.error.max()), EVEN * even)
+        ordered = np.sort(codes.error)[::-1]
+        after = ordered.sum() - np.cumsum(ordered) * (1 - 1 / GAIN)
+        enough = 1 + int(np.count_nonzero(after > target))
+        split[np.argsort(-codes.error)[max(enough, -(-self.lines // LEAST_GROWTH)) :]] = False
+        return split
+
+    def _cuts(self, line: int, codes: Codes) -> tuple[list[float], int]:
+        """Where a cell is cut, and which of the pieces holds its code's mean."""
+        low, high = float(self.at[line]), float(self.at[line + 1])
+        centre = min(max(float(self.curve.coordinate(codes.mean[line])), low), high)
+        step = NARROW * (high - low)
+        inside = [x for x in (centre - step, centre + step) if low + 0.2 * step < x < high - 0.2 * step]
+        inside = inside or [0.5 * (low + high)]
+        return inside, sum(x < centre for x in inside)
+
+    def _joiner(self, lp: LPResult, codes: Codes, gap: float, split: NDArray[np.bool_]) -> Callable[[int], int]:
+        """A function that says up to where a line and its idle neighbours become one."""
+        idle = ~split & ~(codes.mass > USED)
+        width, allowed = np.diff(self.at), JOIN * gap / self.lines
+        least: Array | None = None
+
+        def joined(line: int) -> int:
+            nonlocal least
+            stop = line + 1
+            while idle[line] and stop < self.lines and idle[stop]:
+                if least is None:
+                    C = self.costs()
+                    parts = [slice(a, a + PART) for a in range(0, len(self.p), PART)]
+                    least = np.concatenate([(C[rows] - self.M[rows] @ lp.nu.T).min(axis=1) for rows in parts])
+                weights = width[line : stop + 1] / width[line : stop + 1].sum()
+                one = self.curve.chords(self.knots[[line, stop + 1]], self.q)[:, 0]
+                one -= self.M @ (weights @ lp.nu[line : stop + 1])
+                if self.p @ np.maximum(0, least - one) > allowed:
+                    break
+                stop += 1
+            return stop
+
+        return joined
+
+    def kept(self) -> Chords:
+        """Itself: it does not change."""
+        return self
+
+    def proof(self, nu: Array, rows: tuple[int, ...]) -> LinesBound:
         """Cells between knots, and two more out to 0 and 1 with their neighbours' multipliers.
 
         A chord beyond the range of posteriors lies above its neighbour within it, so the two cost nothing.
         """
         grid = [min(KNOT_GRID, max(0, round(Fraction(float(k)) * KNOT_GRID))) for k in self.knots]
-        multipliers = [tuple(Fraction(float(x)) for x in row) for row in self.nu]
+        multipliers = [tuple(Fraction(float(x)) for x in row) for row in nu]
         points, lines = [grid[0]], []
         for knot, row in zip(grid[1:], multipliers, strict=True):
             if knot > points[-1]:

@@ -1,7 +1,9 @@
 """The linear algebra of a Newton step: states in pieces over threads, equations made orthonormal, two orders of elimination.
 
 States first leaves a system of lines × equations, lines first one of states × states; `StatesFirst` and `LinesFirst` solve
-the same system, and whoever has fewer unknowns left is quicker.
+the same system, and the one that is built and factorised with less work is taken. Most equations say that the sums over the
+classes of a partition of the states (the values of a protected group) are as they should be: `finest` finds the finest such
+partition, for which lines first needs sums over classes in place of products.
 """
 
 from __future__ import annotations
@@ -9,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from threadpoolctl import threadpool_limits
 
 Array = NDArray[np.float64]
@@ -26,6 +29,7 @@ class Chunks:
 
     def __init__(self, states: int, size: int, pool: ThreadPoolExecutor | None, workers: int) -> None:
         self.slices = [slice(a, min(a + size, states)) for a in range(0, states, size)]
+        self.workers, self._shared = workers, pool
         self._workers = min(workers, len(self.slices))
         self._pool = pool if self._workers > 1 else None
 
@@ -60,6 +64,35 @@ class Chunks:
             first += part
         return first
 
+    def over(self, count: int, size: int) -> Chunks:
+        """The same workers over slices of something else."""
+        return Chunks(count, min(size, -(-count // self.workers)), self._shared, self.workers)
+
+    def factorised(self, matrix: Array) -> Array:
+        """The lower Cholesky factor (above the diagonal there is anything), in place, in threads where that pays.
+
+        Block by block: the panel below a block and the rest of the matrix are updated in slices of their rows.
+        """
+        size = len(matrix)
+        if self._shared is None or size < THREADED:
+            return np.asarray(cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)[0])
+        for start in range(0, size, BLOCK):
+            stop = min(start + BLOCK, size)
+            matrix[start:stop, start:stop] = np.linalg.cholesky(matrix[start:stop, start:stop])
+            inverse = solve_triangular(matrix[start:stop, start:stop], np.eye(stop - start), lower=True).T
+            spots = list(range(stop, size, BLOCK))
+            rows = [slice(a, min(a + BLOCK, size)) for a in spots]
+
+            def panel(some: slice, here: slice = slice(start, stop), inverse: Array = inverse) -> None:
+                matrix[some, here] = matrix[some, here] @ inverse
+
+            def update(some: slice, here: slice = slice(start, stop), stop: int = stop) -> None:
+                matrix[some, stop : some.stop] -= matrix[some, here] @ matrix[stop : some.stop, here].T
+
+            list(self._shared.map(panel, rows))
+            list(self._shared.map(update, reversed(rows)))
+        return matrix
+
     @property
     def longest(self) -> int:
         """The largest number of states in a slice."""
@@ -77,33 +110,45 @@ def threads(workers: int) -> Iterator[ThreadPoolExecutor | None]:
                 yield pool
 
 
-# ------------------------------------------------------------------- linear algebra
+RIDGE = 1e-15
+"""Added to a unit diagonal: below what floats resolve in a sum of thousands; more only where a factorisation fails."""
+REFINEMENTS = 2
+"""Of each solve with a factorised matrix; a third one was never better."""
+RANK_TOLERANCE = 1e-12
+"""Columns of equations below this (scaled) are taken as dependent; what is private is decided in integers, elsewhere."""
+BLOCK = 384
+"""Columns that a factorisation in threads takes at once: a block and its panel fit the cache of a core."""
+THREADED = 1200
+"""Unknowns from which a factorisation in threads is worth its bookkeeping."""
+STACK = 2**23
+"""Numbers in the stack of columns that one product takes at once: 64 MB."""
 
 
-class _Cholesky:
+class Cholesky:
     """Cholesky with unit diagonal scaling, a ridge, and iterative refinement.
 
     Coordinates whose diagonal is zero (or not finite) are pinned to zero.
     """
 
-    def __init__(self, matrix: Array, ridge: float, refinements: int) -> None:
+    def __init__(self, matrix: Array, chunks: Chunks) -> None:
         diagonal = matrix.diagonal().copy()
         live = np.isfinite(diagonal) & (diagonal > 0)
         self._scale = np.zeros_like(diagonal)
         self._scale[live] = 1 / np.sqrt(diagonal[live])
-        self._matrix = matrix * self._scale[:, None] * self._scale
-        self._refinements = refinements
-        index = np.arange(len(diagonal))
+        matrix *= self._scale[:, None]
+        matrix *= self._scale
+        self._matrix = matrix
+        index, ridge = np.arange(len(diagonal)), RIDGE
         while True:
-            damped = self._matrix.copy()
+            damped = matrix.copy()
             damped[index, index] = 1 + ridge
             try:
-                self._factor = cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
+                self._factor = chunks.factorised(damped), True
                 return
             except LinAlgError:
                 if ridge > 1:
                     raise
-                ridge = max(100 * ridge, 1e-16)
+                ridge *= 100
 
     def solve(self, rhs: Array) -> Array:
         """Return the refined solution for one right-hand side."""
@@ -112,7 +157,7 @@ class _Cholesky:
             return scaled
         x = cho_solve(self._factor, scaled, check_finite=False)
         error = scaled - self._matrix @ x
-        for _ in range(self._refinements):
+        for _ in range(REFINEMENTS):
             trial = x + cho_solve(self._factor, error, check_finite=False)
             trial_error = scaled - self._matrix @ trial
             if not np.abs(trial_error).max() < np.abs(error).max():
@@ -137,7 +182,7 @@ class StatesFirst:
     The multipliers of the reference line are fixed (gauge).
     """
 
-    def __init__(self, M: Array, d: Array, reference: int, chunks: Chunks, ridge: float, refinements: int) -> None:
+    def __init__(self, M: Array, d: Array, reference: int, chunks: Chunks) -> None:
         self._M, self._d, self._chunks = M, d, chunks
         lines, rank = d.shape[1], M.shape[1]
         self._D = np.empty(len(M))
@@ -177,7 +222,7 @@ class StatesFirst:
             tiles[index, :, index, :] = (rest[free] @ square.T).reshape(lines - 1, rank, rank)
             return block
 
-        self._factor = _Cholesky(chunks.total_with(scratch, schur), ridge, refinements)
+        self._factor = Cholesky(chunks.total_with(scratch, schur), chunks)
 
     def solve(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
         M, d, D = self._M, self._d, self._D
@@ -201,70 +246,182 @@ class StatesFirst:
         return dlam, dnu
 
 
+@dataclass(frozen=True)
+class Partition:
+    """Classes of states whose sums are among the equations, and the equations that are left.
+
+    States are taken in the order of their classes: `order`, with class c at `bounds[c]:bounds[c + 1]`. `share` is the
+    mass of each class; the columns of `rest` (in that order) are orthonormal under p and sum to zero over every class, so
+    the row space of classes and rest is that of all equations and the row of ones.
+    """
+
+    order: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    share: Array
+    rest: Array
+
+    def sums(self, x: Array) -> Array:
+        """Sums over the classes of an array whose rows are in their order."""
+        return np.add.reduceat(x, self.bounds[:-1], axis=0)
+
+    def spread(self, x: Array) -> Array:
+        """One row per class as one row per state."""
+        return np.repeat(x, np.diff(self.bounds), axis=0)
+
+
+def finest(p: Array, M: Array) -> Partition | None:
+    """The partition with most classes whose indicators are columns of M, up to a shift and a scale; None if it saves nothing.
+
+    Columns with two values are indicators of a set; a greedy search from every column finds sets that do not overlap.
+    """
+    high, low = M.max(axis=0, initial=-np.inf), M.min(axis=0, initial=np.inf)
+    upper = high == M
+    two = np.flatnonzero((upper | (low == M)).all(axis=0) & (high > low))
+    sets = upper[:, two].astype(np.float64)
+    apart = sets.T @ sets == 0
+    best: list[int] = []
+    for first in range(len(two)):
+        family, open_ = [first], apart[first].copy()
+        while open_.any():
+            following = int(open_.argmax())
+            family.append(following)
+            open_ &= apart[following]
+        if len(family) > len(best):
+            best = family
+    if len(best) < 2:
+        return None
+    label = np.where(sets[:, best].any(axis=1), sets[:, best].argmax(axis=1), len(best))
+    _, label = np.unique(label, return_inverse=True)
+    order = np.argsort(label, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(label))])
+    others = np.delete(M, two[best], axis=1)[order]
+    bare = Partition(order, bounds, np.zeros(0), np.zeros((len(p), 0)))
+    share = bare.sums(p[order])
+    others = others - bare.spread(bare.sums(p[order, None] * others) / share[:, None])
+    rest = whiten(p[order], others)[0]
+    return Partition(order, bounds, share, rest) if rest.shape[1] + 1 < M.shape[1] else None
+
+
 class LinesFirst:
     """Eliminates the lines; the Schur complement has one row per state.
 
-    ``K = diag(D) - sum_l diag(d_l) M (M' diag(d_l) M)^-1 M' diag(d_l)``.  Its null
-    space is the span of M (gauge) and is filled in.
+    ``K = diag(D) - sum_l diag(d_l) M G_l^-1 M' diag(d_l)`` with ``G_l = M' diag(d_l) M``. Its null space is the span of M
+    (gauge) and is filled in. With a partition A (one column per class), rest X and shares h, M G^-1 M' is
+    A E^-1 A' + Y S^-1 Y' - w w'/eta: E = A'dA is diagonal, Y = X - A E^-1 A'dX, S = Y'dY, and w = [A X] t, eta = [h 0]·t
+    for the t with [A X]'d[A X] t = [h 0]. So the work per line is that of the columns that are left, and of one more.
     """
 
-    def __init__(self, M: Array, d: Array, ridge: float, refinements: int) -> None:
-        self._M, self._d = M, d
-        states, lines = d.shape
-        rank = M.shape[1]
-        inner = (d.T[:, None, :] * M.T[None, :, :]) @ M
-        diagonal = np.einsum("lii->li", inner).copy()
-        scale = np.zeros_like(diagonal)
-        np.divide(1, np.sqrt(diagonal), out=scale, where=diagonal > 0)
-        inner *= scale[:, :, None] * scale[:, None, :]
-        inner[:, np.arange(rank), np.arange(rank)] = 1 + ridge
-        self._inner = _batched_cholesky(inner, ridge)
-        self._scale = scale
-        spread = self._half(np.broadcast_to(M.T, (lines, rank, states)) * d.T[:, None, :])
-        flat = spread.reshape(lines * rank, states)
-        schur = -(flat.T @ flat)
+    def __init__(self, M: Array, d: Array, chunks: Chunks, partition: Partition | None) -> None:
+        self._M, self._d, self._chunks = M, d, chunks
+        self._inverse, self._scale = _inverse_factors(M, d)
         total = d.sum(axis=1)
-        schur[np.arange(states), np.arange(states)] += total
+        schur = self._plain() if partition is None else self._by_classes(partition)
+        index = np.arange(len(M))
+        schur[index, index] += total
         root = np.sqrt(total)
         gauge, _ = np.linalg.qr(M * root[:, None])
         gauge *= root[:, None]
-        self._spread = spread
-        self._factor = _Cholesky(schur + gauge @ gauge.T, ridge, refinements)
+        schur += gauge @ gauge.T
+        self._factor = Cholesky(schur, chunks)
 
-    def _half(self, columns: Array) -> Array:
-        """Return ``L^-1 (scale * columns)`` for each line's factor ``L``."""
-        value: Array = self._inner @ (columns * self._scale[:, :, None])
+    def _plain(self) -> Array:
+        M, d = self._M, self._d
+        (states, rank), lines = M.shape, d.shape[1]
+
+        def part(some: slice) -> Array:
+            columns = np.matmul(self._inverse[some] * self._scale[some, None, :], M.T)
+            columns *= d.T[some, None, :]
+            flat = columns.reshape(-1, states)
+            value: Array = flat.T @ flat
+            return np.negative(value, out=value)
+
+        return self._chunks.over(lines, max(1, STACK // max(1, states * rank))).total(part)
+
+    def _by_classes(self, partition: Partition) -> Array:
+        d, X, h = self._d[partition.order], partition.rest, partition.share
+        (states, rank), lines = X.shape, d.shape[1]
+        E = partition.sums(d)  # classes × lines
+
+        def part(some: slice) -> Array:
+            here, e = d[:, some], E[:, some]
+            count = here.shape[1]
+            F = partition.sums(here[:, :, None] * X[:, None, :])  # classes × lines × rest
+            Y = X[:, None, :] - partition.spread(F / e[:, :, None])
+            S = np.einsum("sli,slj->lij", Y * here[:, :, None], Y)
+            inverse, scale = _inverse_roots(S)
+            t = -np.einsum("cli,c->li", F / e[:, :, None], h)  # of the rest: S^-1 times this
+            t = np.einsum("lji,lj->li", inverse, np.einsum("lij,lj->li", inverse, t * scale)) * scale
+            of_classes = (h[:, None] - np.einsum("cli,li->cl", F, t)) / e
+            w = partition.spread(of_classes) + X @ t.T
+            w *= here / np.sqrt(h @ of_classes)
+            Y *= here[:, :, None]
+            flat = np.matmul(Y.transpose(1, 0, 2) * scale[:, None, :], inverse.transpose(0, 2, 1))
+            flat = flat.transpose(1, 0, 2).reshape(states, count * rank)
+            value: Array = w @ w.T
+            value -= flat @ flat.T
+            return value
+
+        found = self._chunks.over(lines, max(1, STACK // (2 * states * (rank + 1)))).total(part)
+        for a, b, e in zip(partition.bounds[:-1], partition.bounds[1:], E, strict=True):
+            found[a:b, a:b] -= (d[a:b] / e) @ d[a:b].T
+        result = np.empty_like(found)
+        result[partition.order[:, None], partition.order] = found
+        return result
+
+    def _gram_solved(self, x: Array) -> Array:
+        half = np.einsum("lij,lj->li", self._inverse, x * self._scale)
+        value: Array = np.einsum("lji,lj->li", self._inverse, half) * self._scale
         return value
 
     def solve(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
         M, d = self._M, self._d
-        wanted = self._half((column_gap - g.T @ M)[:, :, None])
-        rhs = row_gap - g.sum(axis=1) - np.einsum("lis,lik->s", self._spread, wanted)
+        wanted = column_gap - self._chunks.total(lambda rows: g[rows].T @ M[rows])
+        first = self._gram_solved(wanted)
+        rhs = row_gap - g.sum(axis=1) - np.einsum("sl,sl->s", d, M @ first.T)
         dlam = self._factor.solve(rhs)
-        half = wanted[:, :, 0] - self._spread @ dlam
-        dnu = np.einsum("lji,lj->li", self._inner, half) * self._scale
+        dnu = first - self._gram_solved((d * dlam[:, None]).T @ M)
         left = column_gap - (g + d * (dlam[:, None] + M @ dnu.T)).T @ M  # one step of refinement for the lines
-        step = self._half(left[:, :, None])[:, :, 0]
-        dnu = dnu + np.einsum("lji,lj->li", self._inner, step) * self._scale
-        return dlam, dnu
+        return dlam, dnu + self._gram_solved(left)
 
 
-def _batched_cholesky(matrices: Array, ridge: float) -> Array:
-    """Return the inverse Cholesky factors of unit-diagonal matrices, damped as needed."""
+def _inverse_factors(M: Array, d: Array) -> tuple[Array, Array]:
+    """For each line the inverse Cholesky factor of M' diag(d_l) M with unit diagonal, and the scale of that."""
+    return _inverse_roots((d.T[:, None, :] * M.T[None, :, :]) @ M)
+
+
+def _inverse_roots(matrices: Array) -> tuple[Array, Array]:
+    """R and scales c with (c R' R c) the inverse of each positive definite matrix, damped as far as needed."""
     rank = matrices.shape[-1]
-    eye = np.eye(rank)
-    damping = 0.0
+    diagonal = np.einsum("lii->li", matrices)
+    scale = np.zeros_like(diagonal)
+    np.divide(1, np.sqrt(np.abs(diagonal)), out=scale, where=diagonal > 0)
+    unit = matrices * scale[:, :, None] * scale[:, None, :]
+    damping, eye = RIDGE, np.eye(rank)
     while True:
+        unit[:, np.arange(rank), np.arange(rank)] = 1 + damping
         try:
-            lower = np.linalg.cholesky(matrices + damping * eye)
-            return np.linalg.solve(lower, np.broadcast_to(eye, matrices.shape))
+            return np.linalg.solve(np.linalg.cholesky(unit), np.broadcast_to(eye, unit.shape)), scale
         except np.linalg.LinAlgError:
             if damping > 1:
                 raise
-            damping = max(100 * damping, ridge, 1e-16)
+            damping *= 100
 
 
-def whiten(p: Array, M: Array, tolerance: float) -> tuple[Array, Array]:
+def elimination(M: Array, d: Array, weight: Array, chunks: Chunks, partition: Partition | None) -> Elimination:
+    """The Newton matrix, factorised by the elimination that takes less work; weights are those of the lines."""
+    if lines_first(len(M), d.shape[1], M.shape[1], partition):
+        return LinesFirst(M, d, chunks, partition)
+    return StatesFirst(M, d, int(weight.argmax()), chunks)
+
+
+def lines_first(states: int, lines: int, rank: int, partition: Partition | None) -> bool:
+    """Whether eliminating the lines takes less work: products to build the Schur complement, and its factorisation."""
+    left = rank if partition is None else min(rank, partition.rest.shape[1] + 1)
+    by_states = states * (lines * rank) ** 2 + (lines * rank) ** 3 / 3
+    return states**2 * (lines * left + rank) + states**3 / 3 < by_states
+
+
+def whiten(p: Array, M: Array) -> tuple[Array, Array]:
     """Return ``(M @ T, T)`` with columns orthonormal under ``p``; dependent ones dropped."""
     if M.shape[1] == 0:
         return M, np.zeros((0, 0))
@@ -272,7 +429,7 @@ def whiten(p: Array, M: Array, tolerance: float) -> tuple[Array, Array]:
     size = np.linalg.norm(root, axis=0)
     scale = np.where(size > 0, size, 1)
     _, values, right = np.linalg.svd(root / scale, full_matrices=False)
-    keep = values > tolerance * max(1.0, values[0])
+    keep = values > RANK_TOLERANCE * max(1.0, values[0])
     T = (right[keep] / values[keep, None]).T / scale[:, None]
     return np.ascontiguousarray(M @ T), T
 

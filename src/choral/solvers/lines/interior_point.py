@@ -7,7 +7,6 @@ interval. Bounds are evaluated in floating point here; `choral.exact` proves the
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +19,10 @@ from choral.solvers.lines.elimination import (
     Array,
     Chunks,
     Elimination,
-    LinesFirst,
-    StatesFirst,
+    Partition,
     centred_duals,
+    elimination,
+    finest,
     main_states,
     threads,
     whiten,
@@ -79,48 +79,41 @@ def rounding_margin(C: Array, p: Array, M: Array, nu: Array) -> float:
     return float(2 * (M.shape[1] + 4) * np.finfo(float).eps * size)
 
 
+STEP = 0.995
+"""How far towards the boundary a step may go: nearer, and the next step is short."""
+SECOND_ORDER = 10.0
+"""Bound on the second-order term, in units of the barrier: without it a poor predictor throws the point off the path."""
+CORRECTORS = 3
+"""Centrality correctors at most per factorisation: each costs a solve, and is kept only where it lengthens the step."""
+SHORT = 0.1
+"""A step below this is followed by a centring step."""
+PATIENCE = 8
+"""So many steps in a row that are short in both spaces mean that floats are exhausted."""
+RESTORATIONS = 3
+"""Steps at most that bring the result back onto the equalities; the first does nearly all."""
+WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.001, 10.0, 0.3
+"""A warm start: the share of the uniform channel that is mixed in, its barrier in units of its complementarity, and the least
+complementarity in units of that barrier. Chosen by the iterations of the second and third level on sensors and tables."""
+NEGLIGIBLE = 1e-15
+"""The rarest states, with this much mass in all, follow the others."""
+FEASIBLE = 1e-7
+"""Equalities that hold to this are restored to rounding afterwards."""
+MOST_WORKERS = 8
+"""Threads at most: beyond this the pieces are small and memory is what limits."""
+
+
 @dataclass(frozen=True)
 class InteriorPoint:
     """Mehrotra's predictor-corrector method for sandwich linear programs.
 
-    tolerance          stop when the duality gap (bits) is at most this
-    feasibility        ... and the equalities hold to this (they are then restored to rounding)
+    tolerance          stop when the duality gap (in the unit of the costs) is at most this
     max_iterations     stop after this many factorisations
-    step_fraction      how far towards the boundary a step may go
-    second_order_clip  bound on the second-order term, in units of the barrier
-    correctors         extra centrality correctors per factorisation
-    short_step         a step below this is followed by a centring step
-    patience           stop after this many steps in a row that are short in both spaces
-    ridge              added to the unit diagonal of the Schur complement
-    refinements        refinements of each Schur solve
-    restorations       steps at most that bring the result back onto the equalities
-    warm_mix           share of the uniform channel that is mixed into a warm start
-    warm_boost         barrier of a warm start, in units of its complementarity
-    negligible         the rarest states, with this much mass in all, follow the others
-    rank_tolerance     columns of M below this (scaled) are taken as dependent
     workers            Python threads, each with one BLAS thread; None: one per core, at most 8
-    warm_floor         least complementarity of a warm start, in units of its barrier
-    elimination        "states" or "lines" first; "auto" compares their cost
     """
 
     tolerance: float = 1e-9
-    feasibility: float = 1e-7
     max_iterations: int = 100
-    step_fraction: float = 0.995
-    second_order_clip: float = 10.0
-    correctors: int = 3
-    short_step: float = 0.1
-    patience: int = 8
-    ridge: float = 1e-15
-    refinements: int = 2
-    restorations: int = 3
-    warm_mix: float = 0.001
-    warm_boost: float = 10.0
-    warm_floor: float = 0.3
-    negligible: float = 1e-15
-    rank_tolerance: float = 1e-12
     workers: int | None = None
-    elimination: Literal["auto", "states", "lines"] = "auto"
 
     def solve(
         self,
@@ -140,13 +133,14 @@ class InteriorPoint:
         result is a positive channel that meets the equalities and a valid bound.
         """
         C, p, M = (np.ascontiguousarray(a, dtype=float) for a in (C, p, M))
-        main = main_states(p, self.negligible)
-        white, unwhite = whiten(p[main], M[main], self.rank_tolerance)
+        main = main_states(p, NEGLIGIBLE)
+        white, unwhite = whiten(p[main], M[main])
+        partition = finest(p[main], M[main])
         nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
         z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
-        workers = self.workers or min(8, os.cpu_count() or 1)
+        workers = self.workers or min(MOST_WORKERS, os.cpu_count() or 1)
         with threads(workers) as pool:
-            run = _Run(self, C[main], p[main], white, pool, workers)
+            run = _Run(self, C[main], p[main], white, partition, pool, workers)
             z_main, nu_white, iterations, status = run.solve(z_main, nu_white, should_stop, callback)
         weight = z_main.sum(axis=0)
         nu = (nu_white - weight @ nu_white / weight.sum()) @ unwhite.T  # the smallest gauge
@@ -170,20 +164,14 @@ class _Run:
         C: Array,
         p: Array,
         M: Array,
+        partition: Partition | None,
         pool: ThreadPoolExecutor | None,
         workers: int,
     ) -> None:
-        self.options, self.C, self.p, self.M = options, C, p, M
+        self.options, self.C, self.p, self.M, self.partition = options, C, p, M, partition
         states, lines = C.shape
         rank = M.shape[1]
-        size = min(1024, max(64, -(-states // workers)))
-        self.chunks = Chunks(states, size, pool, workers)
-        by_states = states * (lines * rank) ** 2 + (lines * rank) ** 3 / 3
-        by_lines = states**2 * lines * rank + states**3 / 3
-        fits = states * lines * rank * 24 < 2e9
-        self.lines_first = options.elimination == "lines" or (
-            options.elimination == "auto" and by_lines < by_states and fits
-        )
+        self.chunks = Chunks(states, min(1024, max(64, -(-states // workers))), pool, workers)
         self.z = np.empty_like(C)
         self.s = np.empty_like(C)
         self.lam = np.empty(states)
@@ -204,15 +192,15 @@ class _Run:
             spread = reduced.max(axis=1) - reduced.min(axis=1)
             barrier = float((p * spread).max()) / lines
         else:
-            mix = self.options.warm_mix
+            mix = WARM_MIX
             self.z[:] = (1 - mix) * np.maximum(z0, 0) + mix * uniform
             slack = reduced - reduced.min(axis=1)[:, None]
-            barrier = self.options.warm_boost * float(np.einsum("sl,sl->", self.z, slack)) / C.size
+            barrier = WARM_BOOST * float(np.einsum("sl,sl->", self.z, slack)) / C.size
         barrier = max(barrier, 1e-300)
         self.lam[:] = centred_duals(reduced, p, barrier)
         np.subtract(reduced, self.lam[:, None], out=self.s)
         if z0 is not None:
-            np.maximum(self.z, self.options.warm_floor * barrier / self.s, out=self.z)
+            np.maximum(self.z, WARM_FLOOR * barrier / self.s, out=self.z)
 
     # -- the iteration
 
@@ -227,7 +215,7 @@ class _Run:
         if self.C.shape[1] == 1:
             return self.p[:, None].copy(), self.nu, 0, "optimal"
         self.start(z0, nu0)
-        best_dual, best_nu = -math.inf, self.nu.copy()
+        best_dual, best_nu = float(self.p @ (self.C - self.M @ self.nu.T).min(axis=1)), self.nu.copy()
         status: Status = "iteration limit"
         short_steps = 0
         centring = False
@@ -241,13 +229,13 @@ class _Run:
             if callback is not None:
                 callback(iteration, primal, best_dual)
             missing = float(np.abs(row_gap).sum() + np.abs(column_gap).sum())
-            if gap <= self.options.tolerance and missing <= self.options.feasibility:
+            if gap <= self.options.tolerance and missing <= FEASIBLE:
                 status = "optimal"
                 break
             if should_stop is not None and should_stop():
                 status = "stopped"
                 break
-            if short_steps >= self.options.patience:
+            if short_steps >= PATIENCE:
                 status = "stalled"
                 break
             if iteration == self.options.max_iterations:
@@ -258,8 +246,8 @@ class _Run:
             except np.linalg.LinAlgError:  # the arithmetic is exhausted: keep what there is
                 status = "stalled"
                 break
-            centring = min(steps) < self.options.short_step
-            short_steps = short_steps + 1 if max(steps) < self.options.short_step else 0
+            centring = min(steps) < SHORT
+            short_steps = short_steps + 1 if max(steps) < SHORT else 0
         self.restore()
         return self.z, best_nu, iteration, status
 
@@ -282,13 +270,9 @@ class _Run:
 
     def eliminate(self, d: Array) -> Elimination:
         """Factorise the Newton matrix by the cheaper elimination; raises `LinAlgError` where floats cannot hold it."""
-        options = self.options
         if not np.isfinite(d).all():
             raise np.linalg.LinAlgError("a slack vanished")
-        if self.lines_first:
-            return LinesFirst(self.M, d, options.ridge, options.refinements)
-        reference = int(self.z.sum(axis=0).argmax())
-        return StatesFirst(self.M, d, reference, self.chunks, options.ridge, options.refinements)
+        return elimination(self.M, d, self.z.sum(axis=0), self.chunks, self.partition)
 
     def step(
         self,
@@ -335,7 +319,7 @@ class _Run:
 
         after = max(0.0, sum(self.chunks.each(affine_gap))) / z.size
         target = barrier if centring else barrier * (after / barrier) ** 3
-        clip = 0.0 if centring else self.options.second_order_clip * barrier
+        clip = 0.0 if centring else SECOND_ORDER * barrier
 
         def second_order(rows: slice) -> None:
             term = (g[rows] + d[rows] * move[rows]) * move[rows]
@@ -362,7 +346,7 @@ class _Run:
 
             self.chunks.each(part)
 
-        for _ in range(self.options.correctors):
+        for _ in range(CORRECTORS):
             if min(primal_step, dual_step) > 0.9:
                 break
             kept = g.copy(), move.copy(), dlam, dnu, primal_step, dual_step
@@ -374,7 +358,7 @@ class _Run:
                 dlam, dnu, primal_step, dual_step = kept[2:]
                 break
 
-        fraction = self.options.step_fraction
+        fraction = STEP
         primal_step = min(1.0, fraction * primal_step)
         dual_step = min(1.0, fraction * dual_step)
 
@@ -393,7 +377,7 @@ class _Run:
     def restore(self) -> None:
         """Bring the channel back onto the equalities, weighted by its own squares."""
         z, p, M = self.z, self.p, self.M
-        for _ in range(self.options.restorations):
+        for _ in range(RESTORATIONS):
             row_gap = p - z.sum(axis=1)
             column_gap = -(z.T @ M)
             if np.abs(row_gap).max() <= EXACT * p.max() and np.abs(column_gap).max(initial=0) <= EXACT:

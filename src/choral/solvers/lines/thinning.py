@@ -24,7 +24,6 @@ SHARES = (1e-3, 1e-4, 1e-5)
 HUBS = 300
 """So many of the most likely states (or ten times the equations) keep all of their entries."""
 ROUNDS = 6
-RIDGE, REFINEMENTS, RANK_TOLERANCE = 1e-15, 2, 1e-12
 PART = 1024
 
 
@@ -34,7 +33,7 @@ def thinned(z: Floats, p: Floats, M: Floats, cost: Callable[[Floats], float]) ->
     if len(p) <= hubs:
         return z
     best = cost(z)
-    white, _ = whiten(p, M, RANK_TOLERANCE)
+    white, _ = whiten(p, M)
     least = p.copy()
     least[np.argsort(-p)[:hubs]] = 0.0
     for share in SHARES:
@@ -60,7 +59,7 @@ def _restored(z: Floats, p: Floats, M: Floats) -> Floats | None:
             used = z.sum(axis=0) > 0
             part = np.ascontiguousarray(z[:, used])
             try:
-                system = StatesFirst(M, part, int(part.sum(axis=0).argmax()), chunks, RIDGE, REFINEMENTS)
+                system = StatesFirst(M, part, int(part.sum(axis=0).argmax()), chunks)
             except LinAlgError:
                 return None
             dlam, dnu = system.solve(np.zeros_like(part), row_gap, column_gap[used])
