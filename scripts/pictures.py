@@ -14,6 +14,8 @@ from choral.show.plots import as_following_svg, signature_plot
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = DOCS / "pictures"
+NARROW = 350
+"""Pixels: what a telephone of 390 leaves for a picture."""
 GALLERY = {
     "census": "release",
     "ages": "four",
@@ -29,8 +31,16 @@ GALLERY = {
 
 def drawn() -> dict[str, str]:
     """Every picture that is of no page of the gallery, by its file's name."""
-    clinic = ch.disclose(ch.examples.clinic(), "diagnosis")
-    return {"told-and-hidden.svg": as_following_svg(signature_plot(clinic))}
+    return both("told-and-hidden", ch.disclose(ch.examples.clinic(), "diagnosis"))
+
+
+def both(name: str, disclosure: ch.Disclosure) -> dict[str, str]:
+    """The picture of a disclosure as it stands in a page, and as it stands on a telephone."""
+    narrow = signature_plot(disclosure, width=NARROW)
+    return {
+        f"{name}.svg": as_following_svg(signature_plot(disclosure)),
+        f"{name}-narrow.svg": as_following_svg(narrow),
+    }
 
 
 def page_of(case: str) -> Path:
@@ -46,16 +56,16 @@ def run(case: str, runner: doctest.DocTestRunner) -> dict[str, Any]:
     return test.globs
 
 
-def drawn_of(case: str, names: dict[str, Any]) -> str:
-    """The picture of a case, of what its page has made."""
+def drawn_of(case: str, names: dict[str, Any]) -> dict[str, str]:
+    """The pictures of a case, of what its page has made, by their files' names."""
     found = names[GALLERY[case]]
-    return as_following_svg(signature_plot(getattr(found, "disclosure", found)))
+    return both(f"gallery-{case}", getattr(found, "disclosure", found))
 
 
 if __name__ == "__main__":
     PICTURES.mkdir(exist_ok=True)
-    for name, svg in drawn().items():
-        (PICTURES / name).write_text(svg, encoding="utf-8")
+    pictures = drawn()
     for case in GALLERY:
-        svg = drawn_of(case, run(case, doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)))
-        (PICTURES / f"gallery-{case}.svg").write_text(svg, encoding="utf-8")
+        pictures |= drawn_of(case, run(case, doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)))
+    for name, svg in pictures.items():
+        (PICTURES / name).write_text(svg, encoding="utf-8")

@@ -24,7 +24,8 @@ def build(docs: Path, target: Path) -> list[Page]:
     """Write every page of `docs`, and the reference, into `target`."""
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(docs.glob("*.md"))}
     texts |= reference_pages() | {"commands": commands_page()}
-    pages = {name: page_of(name, text) for name, text in texts.items()}
+    narrow = {f"pictures/{path.name}" for path in (docs / "pictures").glob("*-narrow.svg")}
+    pages = {name: page_of(name, text, narrow) for name, text in texts.items()}
     sections = contents(texts["index"], pages)
     order = ["index", *(name for _, links in sections for name in links)]
     template = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined).get_template(

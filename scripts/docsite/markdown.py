@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -16,6 +18,8 @@ from pygments.lexers import get_lexer_by_name
 from docsite.mathml import with_mathematics
 
 LEXERS = {"python": "pycon", "console": "console", "text": "text", "signature": "python", "": "text"}
+TELEPHONE = "(max-width: 40rem)"
+"""Where a narrow picture is shown."""
 TABLE = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
 
 
@@ -29,8 +33,8 @@ class Page:
     headings: tuple[tuple[int, str, str], ...]
 
 
-def page_of(name: str, text: str) -> Page:
-    """Render a page. Its first line is its title.
+def page_of(name: str, text: str, narrow: Collection[str] = ()) -> Page:
+    """Render a page. Its first line is its title. Pictures that are also `narrow` are shown so where there is little room.
 
     >>> page_of("x", "# A title\\n\\nSee [laws](laws.md#one).\\n\\n## One *more*").headings
     ((1, 'a-title', 'A title'), (2, 'one-more', 'One more'))
@@ -38,6 +42,16 @@ def page_of(name: str, text: str) -> Page:
     reader = with_mathematics(MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}).enable("table"))
     reader.add_render_rule("table_open", lambda *_: TABLE)
     reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    usual = reader.renderer.rules["image"]
+
+    def picture(tokens: Sequence[Token], place: int, *rest: Any) -> str:
+        drawn, source = usual(tokens, place, *rest), str(tokens[place].attrGet("src"))
+        small = source.replace(".svg", "-narrow.svg")
+        if small not in narrow:
+            return drawn
+        return f'<picture><source media="{TELEPHONE}" srcset="{small}">{drawn}</picture>'
+
+    reader.add_render_rule("image", lambda _, *given: picture(*given))
     tokens = reader.parse(text)
     headings = tuple(_anchored(tokens))
     for token in tokens:
