@@ -315,7 +315,9 @@ class LinesFirst:
         self._M, self._d, self._chunks = M, d, chunks
         self._inverse, self._scale = _inverse_factors(M, d)
         total = d.sum(axis=1)
-        schur = self._plain() if partition is None else self._by_classes(partition)
+        schur = None if partition is None else self._by_classes(partition)
+        if schur is None or not np.isfinite(schur).all():  # a class without weight, as floats have it
+            schur = self._plain()
         index = np.arange(len(M))
         schur[index, index] += total
         root = np.sqrt(total)
@@ -342,6 +344,7 @@ class LinesFirst:
         (states, rank), lines = X.shape, d.shape[1]
         E = partition.sums(d)  # classes × lines
 
+        @np.errstate(all="ignore")
         def part(some: slice) -> Array:
             here, e = d[:, some], E[:, some]
             count = here.shape[1]
@@ -363,7 +366,8 @@ class LinesFirst:
 
         found = self._chunks.over(lines, max(1, STACK // (2 * states * (rank + 1)))).total(part)
         for a, b, e in zip(partition.bounds[:-1], partition.bounds[1:], E, strict=True):
-            found[a:b, a:b] -= (d[a:b] / e) @ d[a:b].T
+            with np.errstate(all="ignore"):
+                found[a:b, a:b] -= (d[a:b] / e) @ d[a:b].T
         result = np.empty_like(found)
         result[partition.order[:, None], partition.order] = found
         return result
