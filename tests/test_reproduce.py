@@ -20,9 +20,12 @@ from pathlib import Path
 
 import pytest
 import typer
+from exact_lp import least_loss
 from in_process import choral
 
+from choral.design.disclose import disclose
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
+from choral.paper import conditions
 from choral.paper import run as runner
 from choral.paper.record import QUICK, Claim, Effort, Found, Section, Table, exactly, formula, holds, printed
 from choral.show.commands.reproduce import reproduce as command
@@ -69,6 +72,35 @@ def test_the_channel_of_the_worked_example(quick):
         ["0", "1/3", "1/2", "1/2", "1/3", "0"],
     ])  # fmt: skip
     assert len(table(quick[0], "ex1-extreme-points")) == 4
+
+
+def test_the_examples_given_what_others_know(quick):
+    rows = {(r["law"], r["promises"]): float(r["information"]) for r in table(quick[0], "examples-given")}
+    assert round(rows["Ex1", "X1, X2"], 4) == 0.0134
+    assert rows["AND of two fair bits", "X1 | X2"] == pytest.approx(h(0.25, 0.75) - 0.5, abs=1e-12)
+    assert rows["four fair bits", "X1, X1 | X2"] < 1e-12
+    assert rows["four fair bits", "X1, X1 | X3"] == 1
+
+
+def test_one_release_loses_what_an_independent_program_finds_at_a_threshold(quick):
+    rows = {round(float(r["threshold"]), 2): r for r in table(quick[0], "one-code")}
+    law = conditions.census(F(1, 5))
+    for c in (F(3, 10), F(3, 4)):
+        lines = [{0: c, 1: F(0)}, {0: F(0), 1: 1 - c}]
+        least = least_loss(law, ["income"], ["score", "sex"], [(("sex",), (), {})], lines)
+        row = rows[float(c)]
+        assert float(row["made_for_it"]) == float(row["one_release"]) == pytest.approx(float(least), abs=1e-12)
+        assert float(row["one_release"]) < float(row["two_codes"]) <= float(row["without"])
+
+
+def test_two_promises_leave_a_quarter_more_than_both_columns_together():
+    """The census of 14 x 2 x 3 states: sex hidden from everybody, and also from who knows marriage."""
+    law, use = conditions.census(F(3, 10), 14), ["score", "sex", "marriage"]
+    assert len(law.weights(use)) == 84
+    both = disclose(law, "income", ["sex", "sex | marriage"], use)
+    together = disclose(law, "income", ["sex+marriage"], use)
+    assert both.gap <= 1e-6
+    assert both.information > 1.25 * together.upper_bound
 
 
 def test_the_figure_of_four_samples_by_hand(quick):

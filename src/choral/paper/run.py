@@ -9,7 +9,7 @@ from pathlib import Path
 
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
 from choral.files import write_whole
-from choral.paper import beyond, bsc_bec, codes, many_samples, over_q, self_disclosure, synergy, two_binary
+from choral.paper import beyond, bsc_bec, codes, conditions, many_samples, over_q, self_disclosure, synergy, two_binary
 from choral.paper.page import Done, page
 from choral.paper.record import Effort, Section
 from choral.show.plots import as_following_svg
@@ -23,6 +23,7 @@ SECTIONS: tuple[Section, ...] = (
     *self_disclosure.SECTIONS,
     over_q.SECTION,
     *beyond.SECTIONS,
+    *conditions.SECTIONS,
 )
 """In the order of the paper, and then beyond it."""
 
