@@ -9,6 +9,7 @@ import sys
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from exact_lp import least_loss
@@ -272,6 +273,30 @@ def test_an_older_verifier_refuses_it(decision, tmp_path):
             certificate.check(json.loads(text))
     finally:
         reading.VERSIONS = kept
+
+
+def test_an_older_verifier_refuses_promises_given_a_column_whatever_else_is_in_the_file():
+    law = ch.Joint.from_counts(
+        {(w, z, v): 1 + w * z + 2 * v for w in (0, 1) for z in (0, 1) for v in (0, 1, 2)}, ["W", "Z", "V"]
+    )
+    for more in ({}, {"also": [law]}, {"utility": "accuracy"}):
+        document = json.loads(certificate.document_to_text(ch.disclose(law, "W", ["Z", "Z | V"], **more).document))
+        assert document["version"] == 2
+        for changed in (document, certificate.sealed({**document, "version": 1})):
+            with (
+                mock.patch.object(reading, "VERSIONS", (1,)),
+                pytest.raises(VerificationError, match=r"newer than 1|version 2"),
+            ):
+                certificate.check(changed)
+
+
+def test_the_plan_knows_utilities():
+    law = ch.examples.clinic()
+    found = ch.plan(law, "diagnosis", utility="accuracy")
+    assert found.plan.solver == "decision"
+    assert found.solvable_exactly
+    with pytest.raises(ProblemError, match="utility"):
+        ch.plan(law, "diagnosis", utility="joy")
 
 
 def altered(document, change):

@@ -260,6 +260,8 @@ class Joint:
     def marginal(self, names: str | Iterable[str]) -> Joint:
         """The law of some of the columns, in the order asked for."""
         columns = split_names(names)
+        if tuple(columns) == self.names:
+            return self
         alphabets = [self.alphabets[self.position(name)] for name in columns]
         return Joint(columns, alphabets, self.weights(columns))
 

@@ -17,6 +17,7 @@ from choral.problem.hypergraph import Hypergraph, hypergraph_of
 from choral.problem.kernel import Problem
 from choral.problem.pose import pose_self, problem_of
 from choral.problem.question import Group, Question
+from choral.problem.utility import Cells, Utility
 from choral.reductions.chain import reduced_problem
 from choral.solvers import enumeration
 from choral.solvers.self_orbits import PROVED
@@ -85,6 +86,7 @@ def plan(
     leakage: Mapping[Any, Any] | None = None,
     ratio: Mapping[Any, Any] | None = None,
     also: Sequence[Joint] | None = None,
+    utility: str | Cells | Utility = "bits",
     solver: str | None = None,
 ) -> Outlook:
     """How `disclose` would solve this, and why, without solving it: the arguments are the same.
@@ -94,7 +96,8 @@ def plan(
     64 states, joined into 7; rank 2, nullity 5, 2 target values
     transport: rank 2: 7 states on a line, an optimal transport problem
     """
-    return outlook_of(problem_of(law, Question(reveal, protect, use, order, leakage, ratio), also), solver)
+    question = Question(reveal, protect, use, order, leakage, ratio, utility=utility)
+    return outlook_of(problem_of(law, question, also), solver)
 
 
 def outlook_of(problem: Problem, solver: str | None = None) -> Outlook:
@@ -102,7 +105,7 @@ def outlook_of(problem: Problem, solver: str | None = None) -> Outlook:
     small, _ = reduced_problem(problem)
     form = form_of(small)
     chosen = choose(small, form, solver)
-    exactly = chosen.solver in ("closed form", "enumeration", "transport") or (
+    exactly = chosen.solver in ("closed form", "enumeration", "transport", "decision") or (
         chosen.solver == "orbits" and form.states <= 2**PROVED
     )
     return Outlook(problem.size, form, chosen, exactly)

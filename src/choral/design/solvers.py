@@ -186,7 +186,8 @@ class ByRank:
         if posed(problem) is None:
             return None
         return (
-            "one group is protected and used: the rank within the group is best, with all its codes for every decision"
+            "one group is protected and used: the rank within the group is best, with all its codes for every decision, "
+            "threshold and cost at once, cut to few for what it was cut for"
         )
 
     def check(self, problem: Problem, form: Form) -> None:

@@ -14,8 +14,8 @@ This is what makes unprotected columns cheap: values that tell the same about th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
@@ -31,14 +31,15 @@ class MergeAlike:
         """The problem on classes of alike states; a class is named by its first state."""
         if _all_different(problem):
             return Reduced(problem, Unchanged())
-        keys: list[list[tuple[int, int, Fraction]]] = [[] for _ in problem.states]
-        one = Fraction(1)
+        keys: list[list[int]] = [
+            [] for _ in problem.states
+        ]  # position, value and share in lowest terms, one after another
         given = [promise.both for promise in problem.conditions]
         for position, variable in enumerate((*problem.groups, *given, problem.target)):
             for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
-                share = one if w == problem.weights[s] else Fraction(w, problem.weights[s])
-                keys[s].append((position, v, share))
-        number: dict[tuple[tuple[int, int, Fraction], ...], int] = {}
+                common = math.gcd(w, problem.weights[s])
+                keys[s] += position, v, w // common, problem.weights[s] // common
+        number: dict[tuple[int, ...], int] = {}
         label = np.array([number.setdefault(tuple(key), len(number)) for key in keys], dtype=np.int64)
         first = [-1] * len(number)
         weights = [0] * len(number)

@@ -64,7 +64,10 @@ class RankWithinGroup:
             spare = self.spare if self.codes is None else 0.0
             starts = best_runs(found.mass, found.t, self.loss or entropy_loss, self.codes or MOST_CODES, spare)
         channel = channel_of_runs(lines, found, starts, problem.size)
-        cut = "" if channel.codes == full else f", {full} intervals joined into {channel.codes} codes"
+        cut = ""
+        if channel.codes < full:
+            what = "bits" if self.loss is None else "squares"
+            cut = f", {full} intervals joined into {channel.codes} codes, the best so many for {what}"
         return Solution(channel, RankBound(), f"rank within the group{cut}")
 
 

@@ -30,6 +30,7 @@ from choral.show.options import (
     Reveal,
     Table,
     Use,
+    UtilityOption,
     asked,
     example,
     examples,
@@ -83,10 +84,9 @@ def bounds(
     problem, binned, merging = _problem(table, question, rules)
     found, target = bounds_of(problem), problem.target.name
     if as_json:
-        names = [group.name for group in problem.groups]
-        print_json(
-            {"reveal": target, "use": list(problem.columns), "protect": names, **asdict(found), "merging": merging}
-        )
+        names, given = [group.name for group in problem.groups], [promise.name for promise in problem.conditions]
+        said = {"reveal": target, "use": list(problem.columns), "protect": names, "given": given}
+        print_json({**said, **asdict(found), "merging": merging})
         return
     if found.feasible:
         typer.echo(f"At most {found.upper_bound:.6f} bits about {target} can be told, of {found.entropy:.6f} in all.")
@@ -118,12 +118,13 @@ def plan(
     rare: Rare = None,
     leakage: Leakage = None,
     ratio: Ratio = None,
+    utility: UtilityOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Say how a problem would be solved, and why, without solving it."""
     from choral.design.outlook import outlook_of
 
-    question = asked(reveal, protect, use, order, leakage, ratio, against)
+    question = asked(reveal, protect, use, order, leakage, ratio, against, utility)
     reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
     rules = ruled(bins, missing, empty, min_count, law, id=id, drop=drop, **reading)
     problem, _, merging = _problem(table, question, rules)
