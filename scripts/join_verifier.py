@@ -28,6 +28,7 @@ PARTS = (
     "privacy",
     "proof_group",
     "proof_determined",
+    "proof_tree",
     "proof_lines",
     "proof_rank",
     "utility",

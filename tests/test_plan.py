@@ -14,6 +14,7 @@ from choral.errors import ProblemError
 from choral.problem.form import Form
 from choral.problem.pose import pose
 from choral.problem.solution import Status
+from choral.solvers.branching.search import Branching
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exchangeable_bits import ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
@@ -38,6 +39,7 @@ def ran(monkeypatch):
         (Transport, "solve", "transport"),
         (Sandwich, "solve", "lines"),
         (Budgeted, "solve", "lines"),
+        (Branching, "run", "branching"),
         (solvers, "with_coarse_target", "coarse"),
         (solvers, "exact_optimum", "exact"),
         (solvers, "constant_channel", "constant"),
@@ -51,6 +53,7 @@ FIRST = {
     "orbits": {"orbits"},
     "transport": {"transport"},
     "sandwich": {"lines"},
+    "branching": {"branching"},
     "coarse": {"coarse"},
     "enumeration": {"exact"},
     "closed form": {"exact", "constant"},
@@ -125,6 +128,8 @@ def test_every_solver_is_met():
     }
     one_group = {(w, z, x): 1 + (w * x + 3 * z * x + w) % 7 for w in range(2) for z in range(5) for x in range(9)}
     met.add(ch.plan(ch.Joint.from_counts(one_group, names=["W", "Z", "X"]), protect=["Z"]).plan.solver)
+    met.add(ch.plan(_law(random.Random(5), (3, 3, 4), 5)).plan.solver)
+    met.add(ch.plan(_law(random.Random(5), (3, 3, 4), 13)).plan.solver)
     assert met == {solver.name for solver in solvers.SOLVERS}
 
 

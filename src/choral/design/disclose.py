@@ -72,7 +72,7 @@ def disclose(
     time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound
     codes       at most this many codes; `how` says what that costs
     progress    called as progress(information, upper_bound, message) while the interval closes
-    solver      overrule the planner: "enumeration", "transport", "rank", "sandwich", "coarse" or "orbits"
+    solver      overrule the planner: "enumeration", "transport", "rank", "sandwich", "branching", "coarse" or "orbits"
     spare       the share of the information that may be given up for fewer codes: 0.01 gives the fewest that lose a percent
     rarest      with `spare`: no code is less probable than this
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
 from choral.design.limits import Clock
+from choral.design.many_values import ByBranching
 from choral.design.purposes import solve_decision, solve_squares
 from choral.errors import ProblemError, StoppedError
 from choral.exact.information import stated_information
@@ -34,7 +35,16 @@ from choral.solvers.rank import RankWithinGroup
 from choral.solvers.transport import Transport
 
 SolverName: TypeAlias = Literal[
-    "orbits", "closed form", "transport", "enumeration", "rank", "sandwich", "coarse", "decision", "squares"
+    "orbits",
+    "closed form",
+    "transport",
+    "enumeration",
+    "rank",
+    "sandwich",
+    "branching",
+    "coarse",
+    "decision",
+    "squares",
 ]
 FEW_POINTS = {2: 3_000, 3: 20_000, 4: 20_000}
 """Up to this many extreme points (by the upper bound theorem) enumeration is preferred, by the target's values."""
@@ -326,7 +336,16 @@ class BySquares:
 
 PURPOSES: tuple[Solver, ...] = (ByDecision(), BySquares())
 """For utilities other than bits."""
-SOLVERS: tuple[Solver, ...] = (Orbits(), ClosedForm(), ByTransport(), ByEnumeration(), ByRank(), ByLines(), Coarse())
+SOLVERS: tuple[Solver, ...] = (
+    Orbits(),
+    ClosedForm(),
+    ByTransport(),
+    ByEnumeration(),
+    ByRank(),
+    ByLines(),
+    ByBranching(),
+    Coarse(),
+)
 """In the order of preference."""
 
 

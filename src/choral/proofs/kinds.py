@@ -13,8 +13,9 @@ from choral.proofs.group import GroupBound
 from choral.proofs.lines import LinesBound
 from choral.proofs.purpose import PurposeBound
 from choral.proofs.rank import RankBound
+from choral.proofs.tree import TreeBound
 
-KINDS = {kind.kind: kind for kind in (VertexBound, GroupBound, DeterminedBound, LinesBound, RankBound)}
+KINDS = {kind.kind: kind for kind in (VertexBound, GroupBound, DeterminedBound, LinesBound, TreeBound, RankBound)}
 
 
 VALUES: dict[str, type[PurposeBound] | type[RankBound]] = {kind.kind: kind for kind in (PurposeBound, RankBound)}

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import flint
 import numpy as np
@@ -28,6 +28,29 @@ BITS = 160
 """Of fixed-point numbers: far below the last of the fifteen decimals that are stated."""
 NEAR = 1e-9
 """Lines within this of the least one, relative to the size of the terms, are evaluated in integers."""
+
+
+class Lines(Protocol):
+    """Lines whose minimum is below the entropy wherever posteriors are, with multipliers for rows, and prices for budgets."""
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Positions in the rows of P."""
+        ...
+
+    @property
+    def multipliers(self) -> tuple[tuple[Fraction, ...], ...]:
+        """One list per line, in the order of the rows."""
+        ...
+
+    @property
+    def prices(self) -> tuple[Fraction, ...]:
+        """One per group, or none."""
+        ...
+
+    def coefficients(self) -> list[list[int]]:
+        """One per line and value of the target, in units of 2^-BITS."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +81,18 @@ class LinesBound:
     def bits(self, problem: Problem) -> flint.arb:
         """H(W) less what the lines prove about H(W|Y)."""
         return problem.target_entropy() - ball_of(lines_bound(problem, self))
+
+    def coefficients(self) -> list[list[int]]:
+        """For each cell the line through its vertices at their entropies, rounded down, in units of 2^-BITS."""
+        heights = [_height(point, self.denominator) for point in self.points]
+        lines = []
+        for cell in self.cells:
+            size = len(cell)
+            matrix = flint.fmpq_mat(size, size, [x for i in cell for x in self.points[i]])
+            right = flint.fmpq_mat(size, 1, [heights[i] * self.denominator for i in cell])
+            solved = matrix.solve(right)
+            lines.append([int(flint.fmpz(solved[k, 0].floor())) for k in range(size)])
+        return lines
 
     def to_document(self, problem: Problem) -> dict[str, Any]:
         """As the certificate has it."""
@@ -90,9 +125,9 @@ class LinesBound:
         return replace(self, rows=rows, multipliers=tuple(shares(line) for line in self.multipliers))
 
 
-def lines_bound(problem: Problem, bound: LinesBound) -> Fraction:
+def lines_bound(problem: Problem, bound: Lines) -> Fraction:
     """A lower bound on H(W|Y) for every channel that is private, or within its budgets."""
-    lines = line_coefficients(bound)
+    lines = bound.coefficients()
     rows = [_Row.of(problem, i) for i in bound.rows]
     nu = [[row.rounded(x) for row, x in zip(rows, listed, strict=True)] for listed in bound.multipliers]
     constants = [sum(row.constant(n) for row, n in zip(rows, listed, strict=True)) for listed in nu]
@@ -156,7 +191,7 @@ class _Row:
         return math.floor(n * self.mean / self.budget.amount if n >= 0 else n * self.mean * self.budget.amount)
 
 
-def _priced(problem: Problem, bound: LinesBound) -> Fraction:
+def _priced(problem: Problem, bound: Lines) -> Fraction:
     """Σ λ (H(Z) - α) over the groups with a leakage budget, from below."""
     total = Fraction(0)
     for g, price in enumerate(bound.prices):
@@ -168,19 +203,6 @@ def _priced(problem: Problem, bound: LinesBound) -> Fraction:
     return total
 
 
-def line_coefficients(bound: LinesBound) -> list[list[int]]:
-    """For each cell the line through its vertices at their entropies, as one coefficient per value, rounded down."""
-    heights = [_height(point, bound.denominator) for point in bound.points]
-    lines = []
-    for cell in bound.cells:
-        size = len(cell)
-        matrix = flint.fmpq_mat(size, size, [x for i in cell for x in bound.points[i]])
-        right = flint.fmpq_mat(size, 1, [heights[i] * bound.denominator for i in cell])
-        solved = matrix.solve(right)
-        lines.append([int(flint.fmpz(solved[k, 0].floor())) for k in range(size)])
-    return lines
-
-
 def _height(point: tuple[int, ...], denominator: int) -> int:
     """The entropy of a point, rounded down, in units of 2^-BITS."""
     with flint.ctx.workprec(BITS + 64):
@@ -189,7 +211,7 @@ def _height(point: tuple[int, ...], denominator: int) -> int:
 
 
 def _near_lines(
-    problem: Problem, bound: LinesBound, lines: list[list[int]], rows: list[_Row], constants: list[int]
+    problem: Problem, bound: Lines, lines: list[list[int]], rows: list[_Row], constants: list[int]
 ) -> list[list[int]]:
     """For each state the lines among which its least one is."""
     coefficients = np.array([[x / 2**BITS for x in line] for line in lines])

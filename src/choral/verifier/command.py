@@ -188,7 +188,8 @@ def bound_of(document, law, used, target, groups, budgets, conditions, further, 
     if kind == "determined":
         bound = bound_when_determined(law, used, target, groups, budgets, conditions, prior, proof)
         return bound, "since the protected values determine all that could be told"
-    if kind == "lines":
+    if kind in ("lines", "tree"):
+        need(kind == "lines" or document["version"] > 1, "upper bound", "a tree belongs to files of version 2")
         bound = bound_from_lines(law, used, target, groups, budgets, conditions, further, prior, proof)
         return bound, "from its lines and multipliers"
     if kind == "rank":

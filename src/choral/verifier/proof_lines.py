@@ -12,6 +12,7 @@ from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import DOWN, LN2, LOGARITHM, UP, add, entropy, interval, ratio, subtract
 from choral.verifier.numbers import rational, size_of, whole
 from choral.verifier.proof_determined import is_beside, places_of
+from choral.verifier.proof_tree import lines_of_tree
 from choral.verifier.steps import hold, product, spend
 
 MOST_BITS = 1 << 20  # of a denominator in a proof by lines
@@ -20,7 +21,8 @@ MOST_BITS = 1 << 20  # of a denominator in a proof by lines
 def bound_from_lines(law, used, target, groups, budgets, conditions, further, prior, proof):
     """H(W|Y) ≥ Σ_s p(s) min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))] for any multipliers ν.
 
-    Cells (simplices) cover the probability simplex over the values of W (`check_cover`). Line l passes below the entropy
+    Cells (simplices) cover the probability simplex over the values of W (`check_cover`; many values have boxes,
+    `lines_of_tree`). Line l passes below the entropy
     at the vertices of cell l, so below it on the whole cell, by concavity; the least of all lines is therefore below the
     entropy everywhere: H(W|Y) ≥ Σ_y p(y) min_l line_l(p(w|y)). For each y, the line that attains the minimum is
     linear in p(s|y), and Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy; so replacing it state by state by the least of the
@@ -35,7 +37,8 @@ def bound_from_lines(law, used, target, groups, budgets, conditions, further, pr
     """
     claim = "upper bound"
     values = sorted(law.weights(target))
-    lines = lines_of(proof, len(values))
+    to_target = law.seen_from(used, target, prior)
+    lines = lines_of(proof, values, to_target, prior)
     kinds = [sorted(law.weights(group)) for group in groups]
     places, beyond, columns = rows_of(proof, kinds, conditions, further, law, groups, used, prior)
     prices = prices_of(proof, budgets)
@@ -55,7 +58,6 @@ def bound_from_lines(law, used, target, groups, budgets, conditions, further, pr
                 total += row[i] * share / budgets[g][1] if row[i] >= 0 else row[i] * share * budgets[g][1]
         constants.append(total.numerator // total.denominator)
     # What each state adds: for every line, coefficients for W and minus multipliers for the groups, times weights.
-    to_target = law.seen_from(used, target, prior)
     to_groups = [law.seen_from(used, group, prior) for group in groups]
     number = {value: k for k, value in enumerate(values)}
     by_group = [[] for _ in groups]
@@ -120,8 +122,11 @@ class Levels:
         return self.sums[-1]
 
 
-def lines_of(proof, size):
-    """The lines below the entropy: one for each of the cells, which must tile the simplex over so many values."""
+def lines_of(proof, values, to_target, prior):
+    """The lines below the entropy: of boxes, or one for each of the cells, which must tile the simplex over the values."""
+    if proof.get("kind") == "tree":
+        return lines_of_tree(proof, values, to_target, prior)
+    size = len(values)
     denominator = whole(proof.get("denominator"), "upper bound")
     need(denominator > 0, "upper bound", "the denominator of its points is zero")
     points, cells = proof.get("points"), proof.get("cells")

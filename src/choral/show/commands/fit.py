@@ -130,7 +130,7 @@ def fit(
     solver: Annotated[
         str | None,
         typer.Option(
-            help="Overrule the planner: orbits, 'closed form', transport, enumeration, rank, sandwich, coarse."
+            help="Overrule the planner: orbits, 'closed form', transport, enumeration, rank, sandwich, branching, coarse."
         ),
     ] = None,
     engine: Engine = "duckdb",

@@ -1,0 +1,74 @@
+"""Targets of many values: extreme points are generated, and boxes of laws prove how much can be missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from choral.design.limits import Clock
+from choral.errors import ProblemError
+from choral.exact.information import stated_bound
+from choral.exact.repair import repair
+from choral.problem.form import Form, constraints
+from choral.problem.kernel import Problem
+from choral.problem.solution import Proof, Solution, Status
+from choral.proofs.group import GroupBound
+from choral.solvers.branching.search import Branching
+from choral.solvers.lines.sandwich import shares
+
+MOST_STATES = 600
+"""Above this a program takes tens of milliseconds, and a tree thousands of them."""
+MANY_VALUES = 12
+"""Above this boxes in as many dimensions prove next to nothing."""
+BOXES = 12_000
+"""Without a time limit: some twenty seconds, which bring five values within about a percent."""
+MOST_BOXES = 150_000
+"""With a time limit: a file of some tens of megabytes, which is verified in minutes."""
+
+
+@dataclass(frozen=True)
+class ByBranching:
+    """A target of many values: generate extreme points, and branch over laws of the target to prove that none is missing."""
+
+    name: Literal["branching"] = "branching"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether states and values are few enough, and no group has a budget."""
+        if problem.budgets or form.states > MOST_STATES or form.target_values > MANY_VALUES:
+            return None
+        return (
+            f"extreme points are too many to list and the target has {form.target_values} values: points are generated, and "
+            "boxes of laws of the target prove how much can be missing"
+        )
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless there is something to tell, without budgets."""
+        if problem.budgets:
+            raise ProblemError("Branching takes no budgets.", "Leave out solver=.")
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """A channel that is nearly the best, with the better of two bounds: that of the tree and the group bound."""
+        rows, M = constraints(problem)
+        prior = problem.prior / problem.prior.sum()
+        limits = clock.limits
+        boxes = MOST_BOXES if limits.time_limit is not None else BOXES
+        found = Branching(
+            np.asarray(prior, dtype=np.float64),
+            np.asarray(M, dtype=np.float64).reshape(len(prior), -1),
+            np.ascontiguousarray(problem.posterior().T),
+            rows,
+            limits.tol,
+            limits.rel_tol,
+            boxes,
+            clock.say,
+            clock.stopped,
+        ).run()
+        proofs: list[Proof] = [found.proof]
+        if problem.plain and problem.groups:
+            proofs.append(GroupBound.best(problem))
+        best = min(proofs, key=lambda proof: stated_bound(problem, proof))
+        how = f"branching with {found.boxes} boxes ({found.status.value})"
+        status = found.status if best is found.proof else Status.NOT_PROVED
+        return Solution(repair(problem, shares(found.z, prior)), best, how, status, found.history)

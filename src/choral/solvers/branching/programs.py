@@ -1,0 +1,145 @@
+"""The three linear programs of branching, each kept in HiGHS between solves, so that it goes on from its last basis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from choral.solvers.branching.boxes import Box
+
+Array = NDArray[np.float64]
+
+STEEPEST = 64.0
+"""Bits that a unit outside of a box costs: more than any entropy of a law that is worth branching on."""
+NOTHING = 1e-12
+"""Masses below this are what floats leave of zero."""
+
+
+def _model() -> highspy.Highs:
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    model.setOptionValue("threads", 1)
+    return model
+
+
+def _passed(matrix: Array, cost: Array, right: Array) -> highspy.Highs:
+    """minimise cost · x subject to matrix x = right, x >= 0."""
+    rows, columns = matrix.shape
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = columns, rows
+    lp.col_cost_, lp.col_lower_ = cost, np.zeros(columns)
+    lp.col_upper_ = np.full(columns, highspy.kHighsInf)
+    lp.row_lower_ = lp.row_upper_ = right
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = np.arange(columns + 1, dtype=np.int32) * rows
+    lp.a_matrix_.index_ = np.tile(np.arange(rows, dtype=np.int32), columns)
+    lp.a_matrix_.value_ = np.ascontiguousarray(matrix.T).ravel()
+    model = _model()
+    model.passModel(lp)
+    return model
+
+
+class Posteriors:
+    """The polytope of private posteriors: x >= 0, M^T x = 0, sum x = 1."""
+
+    def __init__(self, M: Array) -> None:
+        states, rank = M.shape
+        right = np.zeros(rank + 1)
+        right[rank] = 1.0
+        self.model = _passed(np.vstack([M.T, np.ones(states)]), np.zeros(states), right)
+        self.columns = np.arange(states, dtype=np.int32)
+
+    def least(self, cost: Array) -> Array:
+        """An extreme point at which cost · x is least."""
+        self.model.changeColsCost(len(self.columns), self.columns, cost)
+        self.model.run()
+        x: Array = np.array(self.model.getSolution().col_value)
+        x[x < NOTHING] = 0.0
+        x /= x.sum()
+        return x
+
+    def only(self, inside: NDArray[np.bool_]) -> None:
+        """From now on states outside have no mass."""
+        upper = np.where(inside, highspy.kHighsInf, 0.0)
+        self.model.changeColsBounds(len(self.columns), self.columns, np.zeros(len(upper)), upper)
+
+
+@dataclass(frozen=True)
+class InBox:
+    """What is least in a box: where, and the line and multipliers that prove it.
+
+    line(t) is at most the sum of chords in the box, and line(Q_s) - M_s · multipliers >= a_s + least for every state.
+    """
+
+    least: float
+    x: Array
+    line: Array
+    multipliers: Array
+
+
+class Boxes:
+    """min over private posteriors x in a box of [chords of -t log t over the sides of the box, at t = Q^T x] - a · x.
+
+    What leaves the box costs `STEEPEST` per unit. So there is always an x, and a box that holds no posterior has a large
+    minimum, with a line that proves it.
+    """
+
+    def __init__(self, M: Array, Q: Array) -> None:
+        self.states, self.rank = M.shape
+        self.Q, self.values = Q, Q.shape[1]
+        rows, columns = self.rank + 1 + self.values, self.states + 2 * self.values
+        matrix = np.zeros((rows, columns))
+        matrix[: self.rank, : self.states] = M.T
+        matrix[self.rank, : self.states] = 1.0
+        matrix[self.rank + 1 :, : self.states] = Q.T
+        matrix[self.rank + 1 :, self.states :] = np.hstack([np.eye(self.values), -np.eye(self.values)])
+        right = np.zeros(rows)
+        right[self.rank] = 1.0
+        self.model = _passed(matrix, np.full(columns, STEEPEST), right)
+        self.columns = np.arange(self.states, dtype=np.int32)
+        self.solved = 0
+
+    def solve(self, box: Box, a: Array) -> InBox | None:
+        """The minimum in the box; None where floats find none."""
+        model = self.model
+        model.changeColsCost(self.states, self.columns, self.Q @ box.slopes - a)
+        for w in range(self.values):
+            model.changeRowBounds(self.rank + 1 + w, float(box.low[w]), float(box.high[w]))
+        model.run()
+        self.solved += 1
+        if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            model.clearSolver()
+            return None
+        solution = model.getSolution()
+        duals = np.array(solution.row_dual)
+        x = np.maximum(np.array(solution.col_value)[: self.states], 0.0)
+        least = float(model.getInfo().objective_function_value) + box.start
+        return InBox(least, x / x.sum(), box.slopes - duals[self.rank + 1 :], duals[: self.rank])
+
+
+class Mixing:
+    """The best weights on the extreme points so far: min u · h subject to sum_j u_j x_j = p; rows are divided by p."""
+
+    def __init__(self, p: Array) -> None:
+        self.p = p
+        self.points: list[Array] = []
+        self.model = _model()
+        nothing = np.array([], dtype=np.int32), np.array([])
+        for _ in p:
+            self.model.addRow(1.0, 1.0, 0, *nothing)
+
+    def add(self, x: Array, cost: float) -> None:
+        """One more point, which costs this much entropy."""
+        inside = np.flatnonzero(x).astype(np.int32)
+        self.points.append(x)
+        self.model.addCol(float(cost), 0.0, highspy.kHighsInf, len(inside), inside, x[inside] / self.p[inside])
+
+    def solve(self) -> tuple[float, Array, Array]:
+        """H(W|Y) of the best mixture, the multipliers a of states (a · x_j <= h_j, a · p = H(W|Y)), and the weights."""
+        self.model.run()
+        solution = self.model.getSolution()
+        value = float(self.model.getInfo().objective_function_value)
+        return value, np.array(solution.row_dual) / self.p, np.maximum(np.array(solution.col_value), 0.0)

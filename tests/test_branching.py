@@ -1,0 +1,145 @@
+"""Targets of many values: the interval holds the truth, and whatever is forged in its proof is seen."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+
+import numpy as np
+import pytest
+from test_anytime import a_law, exactly_private
+
+import choral as ch
+from choral.exact.certificate import document_to_text, sealed
+from choral.problem.solution import Status
+from choral.solvers.branching.boxes import Box, term
+from choral.verifier.claims import ClaimFailed
+from choral.verifier.command import verify
+from choral.verifier.information import BITS
+from choral.verifier.proof_tree import UNIT, Sides, most_above
+
+SLACK = 1e-12
+"""Bits that fifteen stated decimals may hide."""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_interval_holds_the_optimum_of_the_enumeration(seed):
+    law = a_law(seed, 5 + seed % 3, (2, 3) if seed % 2 else (2, 2, 2))
+    truth = ch.disclose(law, solver="enumeration")
+    d = ch.disclose(law, solver="branching", rel_tol=0.01)
+    assert d.status is Status.OPTIMAL
+    assert d.information <= truth.upper_bound + SLACK
+    assert truth.information <= d.upper_bound + SLACK
+    assert d.upper_bound - d.information <= 0.011 * d.information
+    assert d.document["bound"]["kind"] == "tree"
+    assert d.document["version"] == 2
+    assert exactly_private(d)
+    assert d.verify()["verified"]
+
+
+def test_promises_given_a_column_and_under_a_further_law_are_kept():
+    law = a_law(7, 5, (2, 2, 3))
+    given = ch.disclose(law, protect=["X1", "X1 | X3"], solver="branching", rel_tol=0.02)
+    joint = ch.disclose(law, protect=[("X1", "X3")], solver="branching", rel_tol=0.02)
+    assert given.verify()["verified"]
+    assert given.upper_bound >= joint.information
+    other = a_law(8, 5, (2, 2, 3))
+    both = ch.disclose(law, also=[other], rel_tol=0.02)
+    assert both.solution.solver == "branching"
+    assert both.verify()["verified"]
+
+
+def test_a_search_that_is_stopped_has_a_channel_and_a_bound(tmp_path):
+    law = a_law(4, 6, (2,) * 6)
+    d = ch.disclose(law, time_limit=0.5)
+    assert d.solution.solver == ch.plan(law).plan.solver == "branching"
+    assert 0 <= d.information < d.upper_bound <= ch.bounds(law).upper_bound + SLACK
+    assert d.verify()["verified"]
+    assert ch.load(d.save(tmp_path / "d.choral")) == d
+
+
+def test_how_far_a_line_is_above_is_what_the_corners_say():
+    """The excess is linear, so it is largest at a corner of the box among the laws: list these."""
+    draw = np.random.default_rng(3)
+    for _ in range(200):
+        low = draw.uniform(0, 0.3, 4)
+        high = np.minimum(low + draw.uniform(0, 0.6, 4), 1.0)
+        box, line = Box(low, high), draw.normal(size=4)
+        corners = []
+        for free in range(4):
+            for ends in itertools.product((0, 1), repeat=3):
+                t = np.where(np.insert(ends, free, 0), high, low)
+                t[free] = 1 - np.delete(t, free).sum()
+                if low[free] - 1e-12 <= t[free] <= high[free] + 1e-12:
+                    corners.append(t)
+        assert box.empty == (not corners)
+        if corners:
+            worst = max(line @ t - (term(low) + box.slopes * (t - low)).sum() for t in corners)
+            assert float(box.above(line[None])[0]) == pytest.approx(worst, abs=1e-12)
+            exact = most_above(
+                [int(x * 2**BITS) for x in line], [int(x * UNIT) for x in low], [int(x * UNIT) for x in high], Sides()
+            )
+            assert exact / UNIT / 2**BITS == pytest.approx(worst, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def document():
+    return ch.disclose(a_law(2, 5, (2, 2, 2)), solver="branching", rel_tol=0.05).document
+
+
+def first(tree, length):
+    return next(i for i, node in enumerate(tree) if len(node) == length)
+
+
+def raised(bound, d):
+    """One line higher by a thousandth of a bit, all of it."""
+    bound["lines"][0] = [
+        f"{(-int(x[1:], 16) if x.startswith('-') else int(x, 16)) + 2**30:x}" for x in bound["lines"][0]
+    ]
+
+
+def other_line(bound, d):
+    """A box names the line of another: one of the swaps is false."""
+    lines = [i for i, node in enumerate(bound["tree"]) if len(node) == 1]
+    random.Random(1).shuffle(lines)
+    numbers = [bound["tree"][i][0] for i in lines]
+    for i, number in zip(lines, numbers[1:] + numbers[:1], strict=True):
+        bound["tree"][i] = [number]
+
+
+FORGED = {
+    "a line above the entropy": raised,
+    "lines of other boxes": other_line,
+    "a smaller root": lambda b, d: b.update(high=[f"{int(x, 16) // 2:x}" for x in b["high"]]),
+    "a root that begins too high": lambda b, d: b.update(low=[f"{int(x, 16) + 2**30:x}" for x in b["low"]]),
+    "a box without a line": lambda b, d: b["tree"].__setitem__(first(b["tree"], 1), []),
+    "a cut outside": lambda b, d: b["tree"].__setitem__(first(b["tree"], 2), [0, 2**40]),
+    "a cut at an end": lambda b, d: b["tree"].__setitem__(0, [0, int(b["low"][0], 16)]),
+    "no such side": lambda b, d: b["tree"].__setitem__(0, [5, b["tree"][0][1]]),
+    "no such line": lambda b, d: b["tree"].__setitem__(first(b["tree"], 1), [len(b["lines"])]),
+    "a negative line": lambda b, d: b["tree"].__setitem__(first(b["tree"], 1), [-1]),
+    "a box too few": lambda b, d: b["tree"].pop(),
+    "a box too many": lambda b, d: b["tree"].append([0]),
+    "no tree": lambda b, d: b.update(tree=[]),
+    "a word in the tree": lambda b, d: b["tree"].__setitem__(0, "cut"),
+    "a true number": lambda b, d: b["tree"].__setitem__(first(b["tree"], 1), [True]),
+    "a huge coefficient": lambda b, d: b["lines"].__setitem__(0, ["f" * 100] * 5),
+    "a short line": lambda b, d: b["lines"].__setitem__(0, ["1"] * 4),
+    "a side too few": lambda b, d: b["low"].pop(),
+    "multipliers of another": lambda b, d: b["multipliers"].pop(),
+    "version 1": lambda b, d: d.update(version=1),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGED, ids=str)
+def test_what_is_forged_is_named(document, forgery):
+    forged = copy.deepcopy(document)
+    FORGED[forgery](forged["bound"], forged)
+    with pytest.raises(ClaimFailed) as failed:
+        verify(document_to_text(sealed(forged)))
+    assert failed.value.claim in {"upper bound", "version", "file"}
+
+
+def test_the_document_as_it_is_verifies(document):
+    assert verify(document_to_text(sealed(copy.deepcopy(document))))["verified"]
