@@ -182,7 +182,6 @@ REFUSED = [
     ("given", UNSEEN),
     ("given", put("version", 1)),
     ("given", put("budgets", [None])),
-    ("given", lambda d: d.update(also=[d["law"]])),
     ("given", put("protect", None)),
     ("only", drop("given", 0, "only")),
     ("only", put("given", 0, "only", {"W": 0})),
@@ -197,6 +196,7 @@ REFUSED = [
 ]  # fmt: skip
 
 TAKEN = [
+    ("given", lambda d: d.update(also=[d["law"]])),  # the same law again: nothing more is promised
     ("joint", of_one_column(UP, **ratio("2", "0.007327641190667"))),
     ("joint", of_one_column(DOWN, **ratio("2", "0.002629311840386"))),
     ("joint", of_one_column([(1, 2), (1, 3)], protect=[["A"]], also=[[[0, 0, "2"], [1, 0, "12"]]])),
