@@ -726,3 +726,21 @@ def test_what_a_killed_start_left_behind_is_taken_away(tmp_path):
     with open_ledger(book):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["choral.ledger"]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_ledger_whose_maker_was_killed_before_the_hidden_name_was_gone_is_never_written_over(tmp_path, moved):
+    """The hidden name is a second one of the ledger: a ledger that was moved away was emptied when another one was made."""
+    book, hidden, away = tmp_path / "choral.ledger", tmp_path / ".choral.ledger.new", tmp_path / "backup"
+    told(book, [1, 2], [10, 20])
+    os.link(book, hidden)
+    if moved:
+        book.rename(away)
+        before = away.read_bytes()
+        told(book, [3], [30])
+        assert away.read_bytes() == before
+    else:
+        with open_ledger(book):
+            pass
+        assert kept(book) == {"a": 2}
+    assert not hidden.exists()

@@ -49,6 +49,7 @@ def main() -> None:
     asked = options.parse_args()
     seed = asked.seed or secrets.token_hex(4)
     warnings.simplefilter("ignore")
+    os.environ["CHORAL_EXPLORE"] = "1"
     chosen = [attack for attack in ATTACKS if asked.only in (None, attack.name)]
     shares = sum(attack.share for attack in chosen)
     tallies: dict[str, Tally] = {}

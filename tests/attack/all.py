@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from attack import csv_oddities, exactness, files, linkage
+from attack import csv_oddities, exactness, faults, files, ledger_machine, linkage
 
-ATTACKS = [*exactness.ATTACKS, *files.ATTACKS, *linkage.ATTACKS, *csv_oddities.ATTACKS]
+MODULES = (exactness, files, ledger_machine, faults, linkage, csv_oddities)
+ATTACKS = [attack for module in MODULES for attack in module.ATTACKS]

@@ -9,6 +9,8 @@ from attack.tally import Tally
 CHAPTERS = {
     "exactness": "Hard laws, every solver, and every way of stopping one",
     "forged files": "Files of every kind, changed and sealed again",
+    "ledger": "The ledger under any sequence of events",
+    "faults": "Machines that fail: kills, a full disk, no writing, little memory, two writers",
     "linkage": "Linkage: two draws, two cards, order, composition, side knowledge",
     "odd tables": "Text tables as they come",
 }

@@ -186,6 +186,7 @@ def open_file(path: Path) -> Iterator[LedgerFile]:
     with in_plain_words(path):
         try:
             made = not path.exists() and _make(path)
+            _one_name(path)
             size = path.stat().st_size
         except OSError as error:
             raise LedgerError(
@@ -263,10 +264,21 @@ def _held(hidden: Path) -> int:
     while True:
         handle = os.open(hidden, os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX)
+        mine = os.fstat(handle)
         with suppress(FileNotFoundError):
-            if os.stat(hidden).st_ino == os.fstat(handle).st_ino:
-                return handle
+            if os.stat(hidden).st_ino == mine.st_ino:
+                if mine.st_nlink == 1:
+                    return handle
+                os.unlink(hidden)  # a second name of a ledger that a killed process made: that one is not written over
         os.close(handle)
+
+
+def _one_name(path: Path) -> None:
+    """Take away the hidden name of a ledger, which a process that was killed while it made it may have left."""
+    hidden = path.with_name(f".{path.name}.new")
+    with suppress(OSError):
+        if os.stat(hidden).st_ino == os.stat(path).st_ino:
+            os.unlink(hidden)
 
 
 def _new() -> bytes:

@@ -1,0 +1,176 @@
+"""The ledger under any sequence of events: disclosures, changed records, deleted, restored and moved ledgers, crashes.
+
+The invariant: nobody gets two independent draws unless whoever drew was told (a new ledger, an unknown past, another place).
+A draw is what was given out: a release with its key, and the row of the channel that the record had.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+from attack.tally import Attack, Tally
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+import choral as ch
+from choral.draw import engine
+from choral.errors import ChoralError
+from choral.ledger import entry as ledger_entry
+from choral.release.file import load_release
+from choral.release.second import fit_after
+
+PEOPLE = range(6)
+"""Few, so that they meet each other again."""
+CELLS = [(a, b) for a in (0, 1) for b in (0, 1)]
+
+
+@functools.cache
+def releases() -> dict[str, bytes]:
+    """Two strangers, and one that was fitted after the first: made once."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [f"{a},{b},{a ^ b},{i % 2}" for i, (a, b) in enumerate(CELLS * 40 + [(0, 0)] * 20)]
+        table = folder / "t.csv"
+        table.write_text("\n".join(["a,b,W,V", *rows]) + "\n")
+        first, other = (ch.fit(table, "W", ["a", "b"], ["a", "b"]) for _ in range(2))
+        third = fit_after(first, table, "V", ["a", "b"], ["a", "b"])
+        for label, release in (("first", first), ("other", other), ("after", third)):
+            release.save(folder / f"{label}.choral")
+        return {label: (folder / f"{label}.choral").read_bytes() for label in ("first", "other", "after")}
+
+
+class Crash(BaseException):
+    """The machine was switched off."""
+
+
+STAGES = {
+    "while drawing": (engine._Run, "_ready"),
+    "before the ledger settles": (ledger_entry.Entry, "settle"),
+    "while writing": (engine._Run, "_write"),
+    "between commit and name": (engine, "_put_in_place"),
+}
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """A curator who does anything with a ledger."""
+
+    tally = Tally()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.state = mock.patch.dict("os.environ", XDG_STATE_HOME=str(self.folder / "state"))
+        self.state.start()
+        self.book, self.copy = self.folder / "ledger", self.folder / "copy"
+        self.paths = {}
+        for label, content in releases().items():
+            self.paths[label] = self.folder / f"{label}.choral"
+            self.paths[label].write_bytes(content)
+        self.cells = {person: CELLS[person % 4] for person in PEOPLE}
+        self.given: dict[int, set[tuple[str, tuple[int, int]]]] = {person: set() for person in PEOPLE}
+        self.silent: list[str] = []
+
+    def teardown(self) -> None:
+        """Nothing is left behind."""
+        self.state.stop()
+        shutil.rmtree(self.folder)
+
+    def table_of(self, people: set[int]) -> Path:
+        """The records of some people, as they are now."""
+        table = self.folder / "now.csv"
+        rows = [f"p{p},{self.cells[p][0]},{self.cells[p][1]}" for p in sorted(people)]
+        table.write_text("\n".join(["who,a,b", *rows]) + "\n")
+        return table
+
+    def second_draws(self, label: str, people: set[int]) -> list[int]:
+        """Who would get a draw that is independent of an earlier one, or the same number for another row."""
+        kin = {"first": {"first", "after"}, "after": {"first", "after"}, "other": {"other"}}[label]
+        return [p for p in people if any(known not in kin or cell != self.cells[p] for known, cell in self.given[p])]
+
+    @rule(
+        label=st.sampled_from(["first", "first", "other", "after"]), people=st.sets(st.sampled_from(PEOPLE), min_size=1)
+    )
+    def disclose(self, label: str, people: set[int]) -> None:
+        """Give out codes: refused, or nobody is drawn for twice, or the curator was told."""
+        out = self.folder / "codes.csv"
+        out.unlink(missing_ok=True)
+        twice = self.second_draws(label, people)
+        try:
+            drawn = load_release(self.paths[label]).disclose(self.table_of(people), out, id="who", ledger=self.book)
+        except ChoralError:
+            self.tally.note("disclosures that the ledger refused")
+            assert not out.exists()
+            return
+        self.tally.note("disclosures that it admitted")
+        told = drawn.new_ledger or bool(drawn.remarks)
+        if twice and told:
+            self.tally.note("… second draws under a new ledger, which was said")
+        if twice and not told:
+            self.silent.append(f"{label}: {twice}")
+        for person in people:
+            self.given[person].add((label, self.cells[person]))
+
+    @rule(
+        label=st.sampled_from(["first", "other"]),
+        people=st.sets(st.sampled_from(PEOPLE), min_size=1),
+        stage=st.sampled_from(sorted(STAGES)),
+    )
+    def crash(self, label: str, people: set[int], stage: str) -> None:
+        """The same, switched off at a stage: no file has its name, and what is recorded is not given out."""
+        out, (where, name) = self.folder / "crashed.csv", STAGES[stage]
+        with mock.patch.object(where, name, side_effect=Crash):
+            try:
+                load_release(self.paths[label]).disclose(self.table_of(people), out, id="who", ledger=self.book)
+            except (ChoralError, Crash):
+                self.tally.note(f"crashes {stage}")
+        assert not out.exists()
+
+    @rule(person=st.sampled_from(PEOPLE), cell=st.sampled_from(CELLS))
+    def change(self, person: int, cell: tuple[int, int]) -> None:
+        """A record is corrected."""
+        self.cells[person] = cell
+
+    @rule()
+    def delete(self) -> None:
+        """The ledger is gone."""
+        self.book.unlink(missing_ok=True)
+
+    @rule()
+    def back_up(self) -> None:
+        """A copy is kept."""
+        if self.book.exists():
+            shutil.copy(self.book, self.copy)
+
+    @rule()
+    def restore(self) -> None:
+        """The copy is put back, however old it is."""
+        if self.copy.exists():
+            shutil.copy(self.copy, self.book)
+
+    @invariant()
+    def nobody_is_drawn_for_twice_in_silence(self) -> None:
+        """What this is about."""
+        assert self.silent == []
+
+
+def any_sequence(draw: Random, folder: Path, tally: Tally) -> None:
+    """Sequences of a dozen events, a few at a time."""
+    LedgerMachine.tally = tally
+    same = not os.environ.get("CHORAL_EXPLORE")
+    some = settings(max_examples=8, stateful_step_count=12, deadline=None, database=None, derandomize=same,
+                    phases=[Phase.generate], suppress_health_check=list(HealthCheck))  # fmt: skip
+    try:
+        run_state_machine_as_test(LedgerMachine, settings=some)
+        tally.expect(True, "sequences of events without a silent second draw", "")
+    except AssertionError as error:
+        tally.expect(False, "sequences of events without a silent second draw", error)
+
+
+ATTACKS = [Attack("ledger", any_sequence, short=1, share=3)]
