@@ -50,7 +50,7 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
 	$(BIN)/python bench/rotation.py
-	scripts/browser && $(BIN)/python bench/studio.py
+	scripts/browser && $(BIN)/python bench/studio.py && $(BIN)/python bench/site.py
 	$(BIN)/python bench/disclose.py
 	$(BIN)/python bench/out_of_sample.py
 	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py

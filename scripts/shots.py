@@ -30,7 +30,7 @@ PATIENCE = 120_000
 Steps: TypeAlias = Callable[[Any], None]
 Made: TypeAlias = Iterator["str | tuple[str, Steps]"]
 SURFACES: dict[str, Callable[[Path], Made]] = {}
-PRINTED = {"report", "public"}
+PRINTED = {"report", "public", "paper", "site", "site-mathematics"}
 """Surfaces that people print: they are saved as PDF too."""
 
 
@@ -114,6 +114,88 @@ def report(folder: Path) -> Made:
     release = released(folder)
     choral("report", release.name, "--table", "patients.csv", "-o", "report.html", cwd=folder)
     yield (folder / "report.html").as_uri()
+
+
+def site(folder: Path, page: str) -> str:
+    """A page of the documentation, as `make docs` builds it."""
+    from docsite.build import build
+
+    build(ROOT / "docs", folder / "site")
+    return (folder / "site" / page).as_uri()
+
+
+def searched(page: Any) -> None:
+    """Somebody looks for something."""
+    page.keyboard.press("/")
+    page.keyboard.type("two draws")
+    page.locator("#found a").first.wait_for()
+
+
+def drawn_twice(page: Any) -> None:
+    """The explainer after the attack, with a little leakage."""
+    page.locator("#r").fill("120")
+    page.click("#draw")
+
+
+@surface("site")
+def landing(folder: Path) -> Made:
+    """The first page of the documentation."""
+    yield site(folder, "index.html")
+
+
+@surface("site-search")
+def search(folder: Path) -> Made:
+    """The search, open."""
+    yield site(folder, "promises.html"), searched
+
+
+@surface("site-explainer")
+def explainer(folder: Path) -> Made:
+    """The explainer, played with."""
+    yield site(folder, "explainer.html"), drawn_twice
+
+
+@surface("site-gallery")
+def gallery(folder: Path) -> Made:
+    """The gallery."""
+    yield site(folder, "gallery.html")
+
+
+@surface("site-case")
+def case(folder: Path) -> Made:
+    """A page of the gallery."""
+    yield site(folder, "gallery-second.html")
+
+
+@surface("site-mathematics")
+def mathematics(folder: Path) -> Made:
+    """Formulas."""
+    yield site(folder, "mathematics.html")
+
+
+@surface("site-reference")
+def reference(folder: Path) -> Made:
+    """Parameters in tables."""
+    yield site(folder, "disclosing-reference.html")
+
+
+@surface("site-check")
+def check(folder: Path) -> Made:
+    """A release file, checked in the browser."""
+    release = released(folder)
+
+    def dropped(page: Any) -> None:
+        page.set_input_files("#file", release)
+        page.locator("#verdict-heading", has_text="keeps what it promises").wait_for()
+
+    yield site(folder, "check.html"), dropped
+
+
+@surface("paper")
+def paper(folder: Path) -> Made:
+    """What `choral reproduce` writes."""
+    choral("reproduce", "-o", "paper", "--quick", cwd=folder)
+    yield (folder / "paper" / "index.html").as_uri()
 
 
 @contextmanager

@@ -1207,7 +1207,7 @@ const choralVerifier = (() => {
     const target = roughly(law.joint(law.reveal), codes, meter);
     statedBelow(claims.information, information(target, meter), "information");
     const [without, withCode] = rightGuesses(target);
-    found.told = `Guessing ${law.reveal.map(shown).join(" and ")} by the likeliest value is right in ${without} % of cases without the code and in ${withCode} % with it (${claims.information} bits are told).`;
+    found.told = `Guessing ${law.reveal.map(shown).join(" and ")} by the likeliest value is right in ${without} % of cases without the code and in ${withCode} % with it (${Number(claims.information).toPrecision(3)} bits are told).`;
     found.holds = true;
   }
 

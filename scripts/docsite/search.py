@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from html.parser import HTMLParser
 
@@ -29,7 +30,8 @@ def entries(page: Page) -> list[tuple[str, str, str, str]]:
     for anchor, words in reader.parts:
         first = anchor == page.headings[0][1]
         place = f"{page.name}.html" + ("" if first else f"#{anchor}")
-        found.append((place, page.title, "" if first else headings[anchor], " ".join("".join(words).split())))
+        text = re.sub(r"On the site, here: \w+\.", "", "".join(words))
+        found.append((place, page.title, "" if first else headings[anchor], " ".join(text.split())))
     return found
 
 

@@ -33,7 +33,7 @@
     for (let seen = 0; at >= 0 && seen < 20; seen += 1, at = text.indexOf(word, at + word.length)) {
       const begins = at === 0 || !/[\p{L}\p{N}]/u.test(text[at - 1]);
       const ends = !/[\p{L}\p{N}]/u.test(text[at + word.length] ?? " ");
-      score += begins && ends ? 3 : begins ? 2 : 0.3;
+      score += begins && ends ? 3 : begins ? 2 : word.length > 3 ? 0.3 : 0;
     }
     return score;
   }
@@ -48,8 +48,14 @@
     return entry.heading === "" ? sum * 1.2 : sum;
   }
 
+  /* Where a word begins in a text, or else where it is inside one. */
+  function whereabouts(text, word, from = 0) {
+    for (let at = text.indexOf(word, from); at >= 0; at = text.indexOf(word, at + 1)) if (at === 0 || !/[\p{L}\p{N}]/u.test(text[at - 1])) return at;
+    return word.length > 3 ? text.indexOf(word, from) : -1;
+  }
+
   function excerpt(entry, asked) {
-    const at = Math.max(0, Math.min(...asked.map((word) => entry.body.indexOf(word)).filter((n) => n >= 0), Infinity));
+    const at = Math.max(0, Math.min(...asked.map((word) => whereabouts(entry.body, word)).filter((n) => n >= 0), Infinity));
     const from = Number.isFinite(at) ? Math.max(0, at - AROUND) : 0;
     const text = entry.text.slice(from, from + 2 * AROUND);
     const line = document.createElement("span");
@@ -57,7 +63,7 @@
     const lower = plain(text).length === text.length ? plain(text) : text.toLowerCase();
     let done = 0;
     while (done < text.length) {
-      const next = asked.map((word) => [lower.indexOf(word, done), word.length]).filter(([n]) => n >= 0).sort((a, b) => a[0] - b[0] || b[1] - a[1])[0];
+      const next = asked.map((word) => [whereabouts(lower, word, done), word.length]).filter(([n]) => n >= 0).sort((a, b) => a[0] - b[0] || b[1] - a[1])[0];
       if (!next) break;
       line.append(text.slice(done, next[0]), Object.assign(document.createElement("mark"), { textContent: text.slice(next[0], next[0] + next[1]) }));
       done = next[0] + next[1];
@@ -84,8 +90,8 @@
     if (asked.length === 0) return found.replaceChildren();
     const best = (index ?? []).map((entry) => [score(entry, asked), entry]).filter(([s]) => s > 0).sort((a, b) => b[0] - a[0]);
     found.replaceChildren(...best.slice(0, MOST).map(([, entry]) => row(entry, asked)));
-    const more = best.length > MOST ? `, the best ${MOST} of ${best.length}` : "";
-    count.textContent = best.length === 0 ? `Nothing holds ${asked.length > 1 ? "all of " : ""}“${box.value.trim()}”.` : `${Math.min(best.length, MOST)} places${more}`;
+    const places = best.length > MOST ? `The best ${MOST} of ${best.length} places` : best.length === 1 ? "1 place" : `${best.length} places`;
+    count.textContent = best.length === 0 ? `Nothing holds ${asked.length > 1 ? "all of " : ""}“${box.value.trim()}”.` : places;
   }
 
   function close() {
