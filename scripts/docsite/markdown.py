@@ -20,7 +20,9 @@ from docsite.mathml import with_mathematics
 LEXERS = {"python": "pycon", "console": "console", "text": "text", "signature": "python", "": "text"}
 TELEPHONE = "(max-width: 40rem)"
 """Where a narrow picture is shown."""
-TABLE = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
+TABLE = '<div class="scroll%s" tabindex="0" role="group" aria-label="Table"><table>\n'
+STACKED = 4
+"""Columns from which on a table is stacked on a telephone: every cell below its heading."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def page_of(name: str, text: str, narrow: Collection[str] = ()) -> Page:
     ((1, 'a-title', 'A title'), (2, 'one-more', 'One more'))
     """
     reader = with_mathematics(MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}).enable("table"))
-    reader.add_render_rule("table_open", lambda *_: TABLE)
+    reader.add_render_rule("table_open", lambda _, tokens, place, *__: TABLE % tokens[place].meta.get("kind", ""))
     reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
     usual = reader.renderer.rules["image"]
 
@@ -54,6 +56,7 @@ def page_of(name: str, text: str, narrow: Collection[str] = ()) -> Page:
     reader.add_render_rule("image", lambda _, *given: picture(*given))
     tokens = reader.parse(text)
     headings = tuple(_anchored(tokens))
+    _label_cells(tokens)
     for token in tokens:
         for child in token.children or ():
             if child.type == "link_open":
@@ -83,6 +86,23 @@ def _anchored(tokens: list[Token]) -> list[tuple[int, str, str]]:
             opening.attrSet("id", anchor)
             found.append((int(opening.tag[1]), anchor, text))
     return found
+
+
+def _label_cells(tokens: list[Token]) -> None:
+    """In tables of many columns every cell says what column it is in."""
+    table, names, column = Token("", "", 0), [], 0
+    for opening, inline in itertools.pairwise(tokens):
+        if opening.type == "table_open":
+            table, names = opening, []
+        elif opening.type == "th_open":
+            names.append("".join(child.content for child in inline.children or ()))
+        elif opening.type == "tr_open":
+            column = 0
+        elif opening.type == "td_open":
+            if len(names) >= STACKED:
+                table.meta["kind"] = " many"
+                opening.attrSet("data-label", names[column])
+            column += 1
 
 
 def _highlighted(code: str, language: str, _: str) -> str:
