@@ -442,11 +442,25 @@ def test_the_bearers_formula_is_what_enumerating_all_lots_gives(one):
             for last in range(bearers):
                 joint[mine[last], sum(mine) - mine[last]] += weight / bearers
     inside = [z == 1 for z in values]
-    found = quota_cost._bearers("", bearers, *quota_cost._laws_of_lots(quotas, inside, 0))
+    found = quota_cost._bearers("", bearers, *quota_cost._laws_of_lots(quotas, inside, 0, composed=True))
     assert math.isclose(found.bits, bits_of(joint), abs_tol=1e-12)
     total, seen = sum(joint.values()), {others for _, others in joint}
     right = sum(max(joint[0, others], joint[1, others]) for others in seen) / total
     assert math.isclose(found.guess_after, float(right), abs_tol=1e-12)
+
+
+def test_lots_tell_who_knows_the_totals_what_is_left_of_them(one):
+    """Of 5 and 7 records one bearer in a code is left over: in the proportion of those that are not known to have it."""
+    quotas = small((3, 2, 7), (0, 0, 1), [F(2, 5)], one)
+    inside, bearers = [True, True, False], 4
+    found = quota_cost._bearers("", bearers, *quota_cost._laws_of_lots(quotas, inside, 0, composed=False))
+    joint = Counter()
+    for others in range(bearers):
+        ways = math.comb(5, others) * math.comb(7, bearers - 1 - others)
+        joint["has", others] += ways * (5 - others)
+        joint["has not", others] += ways * (7 - (bearers - 1 - others))
+    assert math.isclose(found.bits, bits_of(joint), abs_tol=1e-12)
+    assert math.isclose(found.guess_before, 7 / 12)
 
 
 def test_the_last_of_all_records_is_what_enumerating_all_deals_gives(one):
@@ -545,7 +559,7 @@ def test_the_command_says_that_it_is_not_more_private_with_the_numbers_of_this_t
     facts = json.loads(CliRunner().invoke(app, [*command, "--draw", "quota", "--force", "--json"]).output)
     assert facts["draw"] == "quota"
     assert facts["quota"]["largest_deviation"] < facts["quota"]["bound"]
-    assert set(facts["quota"]["knows_all_other_bearers"]) == {"quota", "lots"}
+    assert set(facts["quota"]["knows_all_other_bearers"]) == {"quota", "lots", "lots_knowing_composition"}
     assert facts["quota"]["noise"] is None
     refused = CliRunner().invoke(app, [*command, "--draw", "quota", "--quota-noise", "0.3", "--force"])
     assert refused.exit_code == 1
@@ -605,3 +619,59 @@ def test_spark_counts_columns_that_the_state_does_not_have(table, tmp_path):
             made, tmp_path / "table.parquet", tmp_path / "by_spark.parquet", tmp_path / "second", "who", draw="quota"
         )
     assert by_record(parquet.read_table(tmp_path / "by_spark.parquet")) == by_record(codes)
+
+
+# ---------------------------------------------------------------------- the audit and the report
+
+
+def test_the_audit_counts_shares_in_place_of_tests_of_lots(table, release, tmp_path):
+    codes, done = told(release, table, tmp_path)
+    found = release.audit(table, codes, seed=1)
+    assert found.passed
+    counted = {("sex", z, y): n for ((z,), y), (n, _) in shares(table, codes, ["sex"]).items()}
+    assert all(
+        share.records == counted[share.promise, share.value[4:], share.code]
+        for share in found.quota.shares
+        if share.promise == "sex"
+    )
+    assert found.quota.worst.deviation == done.quota.worst.deviation
+    assert all(abs(share.deviation) < share.bound for share in found.quota.shares)
+    assert not found.composition, "that is computed for lots"
+    assert all(test.order is not None for test in found.output.tests), "tests of lots do not apply"
+    assert "drawn by quota" in " ".join(found.notes).lower()
+    assert found.to_json()["quota"]["as_settled"]
+    joint = shares(table, codes, ["race"])
+    bits = sum(n / 1200 * math.log2(n / share) for n, share in joint.values() if n)
+    assert math.isclose(
+        found.quota.bits,
+        max(bits, sum(n / 1200 * math.log2(n / s) for n, s in shares(table, codes, ["sex"]).values() if n)),
+    )
+
+
+def test_codes_that_are_not_the_quotas_are_recognised(table, one, tmp_path):
+    by_lots, _ = told(one, table, tmp_path, draw="lots")
+    assert one.audit(table, by_lots, seed=1).quota is None
+    wrong = one.audit(table, by_lots, seed=1, draw="quota")
+    assert not wrong.quota.as_settled
+    assert not wrong.passed
+    assert "NOT those of the quotas" in wrong.summary
+    noisy, _ = told(one, table, tmp_path, ledger="other", quota_noise=0.5)
+    assert one.audit(table, noisy, seed=1, draw="quota", quota_noise=0.5).quota.kept
+    assert not one.audit(table, noisy, seed=1, draw="quota").passed
+
+
+def test_codes_alone_are_recognised_by_the_key(folder, table, one):
+    codes, _ = told(one, folder / "table.parquet", folder, id=None)
+    assert codes.column_names == ["code"]
+    assert one.audit(folder / "table.parquet", folder / "codes.parquet", seed=1).quota.kept
+
+
+def test_the_report_shows_the_shares_and_what_they_cost(folder, table, one):
+    told(one, table, folder)
+    page = one.report(folder / "page.html", table=table, disclosed=folder / "codes.parquet").read_text(encoding="utf-8")
+    assert 'id="quota"' in page
+    for words in ("equal share", "NOT more private", "all other bearers of a code"):
+        assert words in page
+    told(one, table, folder, "lots.parquet", "second", draw="lots")
+    page = one.report(folder / "lots.html", table=table, disclosed=folder / "lots.parquet").read_text(encoding="utf-8")
+    assert 'id="quota"' not in page

@@ -10,6 +10,7 @@ from choral.auditing.out_of_sample import VALIDATION
 from choral.auditing.output_tests import FILE
 from choral.describe.display import at_most, in_bits, percent
 from choral.draw.arrange import ROW
+from choral.draw.quota_cost import in_words as told_in_words
 from choral.release.leakage import Leakage
 from choral.tables.binned import inside_bins, spoken
 
@@ -84,7 +85,8 @@ def summary_of(audit: Audit) -> str:
 
 def findings_of(audit: Audit) -> list[Finding]:
     """All findings, the gravest first."""
-    makers = (_broken, _absence, _output, _inside, _knowing, _columns, _together, _beyond, _composition, _laws, _new)
+    tells = (_inside, _knowing, _columns, _together, _beyond, _composition, _laws, _new)
+    makers = (_broken, _absence, _output, _quota, *tells)
     return sorted((finding for make in makers for finding in make(audit)), key=lambda finding: finding.rank)
 
 
@@ -301,6 +303,21 @@ def _new(audit: Audit) -> Iterable[Finding]:
     sentence = f"For new records, {source}, {' and '.join(parts)}"
     enough = best.advantage < LARGE_ADVANTAGE
     yield Finding("new", TO_COME, 0.0, 0.0, sentence, "nothing needs to be done" if enough else f"{what} lowers this")
+
+
+def _quota(audit: Audit) -> Iterable[Finding]:
+    if audit.quota is None:
+        return
+    if not audit.quota.kept:
+        yield Finding("quota", BROKEN, 1.0, 0.0, audit.quota.sentence.rstrip("."), "do not publish them")
+        return
+    for who, learned in (
+        ("all other records", audit.quota.cost.others),
+        ("all other bearers of a code", audit.quota.cost.bearers),
+    ):
+        sentence = f"Drawn by quota: somebody who knows {who} learns {learned.about}: {told_in_words(learned)}"
+        gain = learned.guess_after - learned.guess_before
+        yield Finding("quota", OPEN, gain, learned.bits, sentence, "draw by lots, if shares need not be counted")
 
 
 def _output(audit: Audit) -> Iterable[Finding]:

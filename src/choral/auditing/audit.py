@@ -18,7 +18,7 @@ import numpy as np
 
 from choral.auditing.composition import composition_leaks
 from choral.auditing.out_of_sample import OutOfSample, uniform_bound, validated_bound
-from choral.auditing.output_tests import OutputTests, output_tests
+from choral.auditing.output_tests import OutputTests, order_tests, output_tests
 from choral.auditing.ranking import Estimates, within_reach
 from choral.auditing.result import Audit, Looked, Together, UnderLaw
 from choral.auditing.serial import serial_tests
@@ -64,6 +64,8 @@ def audit(
     confidence: float = 0.95,
     records: int | None = None,
     seed: int | None = None,
+    draw: str | None = None,
+    quota_noise: float | str | None = None,
 ) -> Audit:
     """Audit a release, or a disclosure on a law.
 
@@ -74,6 +76,8 @@ def audit(
     confidence  of the bounds about new records
     records     for a disclosure without a table: how many rows the table had whose frequencies are the law
     seed        of the simulations of tests; None draws a new one
+    draw        how the codes were drawn, "lots" or "quota"; None: by quota if they are the quotas of the release, exactly
+    quota_noise  the noise on the quotas, if there was any
 
     >>> import choral as ch
     >>> found = audit(ch.disclose(ch.examples.xor()), records=400)
@@ -81,7 +85,7 @@ def audit(
     (True, 'I(X1; Y | X2)', 1.0)
     """
     if isinstance(release, Release):
-        return _audit_release(release, table, disclosed, also, validation, confidence, seed)
+        return _audit_release(release, table, disclosed, also, validation, confidence, seed, (draw, quota_noise))
     if table is not None or disclosed is not None:
         raise ProblemError("A disclosure without a recipe cannot read tables.", "Audit a release made with choral fit.")
     own = Published.of(release)
@@ -125,6 +129,7 @@ def _audit_release(
     validation: Any,
     confidence: float,
     seed: int | None,
+    drawn: tuple[str | None, float | str | None],
 ) -> Audit:
     disclosure, recipe = release.disclosure, release.recipe
     if disclosed is not None and table is None:
@@ -178,16 +183,22 @@ def _audit_release(
         if chosen:
             bounds.append(validated_bound(own, fresh, chosen, counted.rows, confidence))
         notes += _notes(_named(validation, "the validation table"), counted)
-    output = None
+    output = shares = None
     if disclosed is not None:
-        given = codes_given(release, table, disclosed, _tested(groups))
+        given = codes_given(release, table, disclosed, _tested(groups), drawn)
+        shares = given.shares
         promised = [group for g, group in enumerate(groups) if disclosure.problem.budget(g) is None]
         channel = _with_row_of_unseen(release)
         further = serial_tests(given.orders, len(channel), seed)
-        output = output_tests(given.by_group, given.by_state, channel, promised, seed, further)
+        if shares is None:
+            output = output_tests(given.by_group, given.by_state, channel, promised, seed, further)
+        else:
+            output, composed = order_tests(given.by_state, channel, further), None
+            notes += shares.sentences
     columns = [name for name in seen.law.names if name not in (STATE, recipe.state_column)]
     bins = bins_of(recipe)
-    return _findings(release, seen, view, laws, columns, composed, bounds, output, notes, bins, inside, absence)
+    found = _findings(release, seen, view, laws, columns, composed, bounds, output, notes, bins, inside, absence)
+    return found if shares is None else replace(found, quota=shares)
 
 
 def _findings(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from choral.auditing.quota_shares import MOST_SHOWN
 from choral.describe.display import Cell, Listing, Shown, at_most, in_bits, percent
 from choral.release.leakage import Leakage
 from choral.tables.binned import inside_bins, spoken
@@ -16,7 +17,19 @@ if TYPE_CHECKING:
 
 def listings(found: Audit) -> list[Listing]:
     """All tables, in the order in which they are read."""
-    parts = (protected, absence, inside_the_bins, others, together, knowing, beyond, composition, new_records, output)
+    parts = (
+        protected,
+        absence,
+        inside_the_bins,
+        others,
+        together,
+        knowing,
+        beyond,
+        composition,
+        new_records,
+        output,
+        quota,
+    )
     return [listing for part in parts for listing in part(found)]
 
 
@@ -162,6 +175,28 @@ def output(found: Audit) -> list[Listing]:
         )
         if rows
     ]
+
+
+def quota(found: Audit) -> list[Listing]:
+    """The shares of codes that were drawn by quota, as they are in the table."""
+    if found.quota is None:
+        return []
+    rows: list[list[Cell]] = [
+        [
+            share.value,
+            Shown(share.code, str(share.code)),
+            Shown(share.records, str(share.records)),
+            Shown(float(share.product), f"{float(share.product):.2f}"),
+            Shown(float(share.deviation), f"{float(share.deviation):+.2f}"),
+            "" if share.bound is None else Shown(float(share.bound), f"below {float(share.bound):.2f}"),
+        ]
+        for share in found.quota.shares[:MOST_SHOWN]
+    ]
+    many = len(found.quota.shares)
+    title = f"Drawn by quota: shares in the table itself, {len(rows)} of {many}, farthest from equal first"
+    columns = ["of", "code", "records", "equal share", "difference", "promised"]
+    tells = f"Who knows the composition of the table and no record learns {in_bits(found.quota.bits)} from them."
+    return [Listing(title, *_without_empty(columns, rows), tells)]
 
 
 def _three(bits: float) -> str:

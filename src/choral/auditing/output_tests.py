@@ -202,6 +202,11 @@ def output_tests(
     return OutputTests(int(by_state.sum()), holm(tests), guesses, impossible)
 
 
+def order_tests(by_state: Counts, channel: Floats, further: Sequence[OutputTest]) -> OutputTests:
+    """For codes that were drawn by quota, of which no test of lots holds: the tests of order alone, and impossible codes."""
+    return OutputTests(int(by_state.sum()), holm(further), (), int(by_state[channel.T == 0].sum()))
+
+
 def _draws(table: Counts) -> int:
     return max(FEWEST_DRAWS, min(DRAWS, MOST_DRAWN // table.size))
 

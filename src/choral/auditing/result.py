@@ -13,6 +13,7 @@ from choral.auditing.composition import CompositionLeak
 from choral.auditing.findings import listings
 from choral.auditing.out_of_sample import OutOfSample
 from choral.auditing.output_tests import OutputTests
+from choral.auditing.quota_shares import QuotaShares
 from choral.release.leakage import Leakage
 
 
@@ -102,6 +103,8 @@ class Audit:
     notes: tuple[str, ...]
     held: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     """H of each protected group under the release's own law, in bits: no bound above it says anything."""
+    quota: QuotaShares | None = None
+    """Of codes that were drawn by quota: their shares, counted."""
 
     @property
     def private(self) -> bool:
@@ -128,7 +131,8 @@ class Audit:
     def passed(self) -> bool:
         """Whether what is promised holds, and the codes that were given out, if any, pass the tests of it."""
         tests = () if self.output is None else self.output.tests
-        return self.kept and not any(test.protected and test.adjusted < UNLIKELY for test in tests)
+        shares = self.quota is None or (self.quota.kept and not (self.output and self.output.impossible))
+        return self.kept and shares and not any(test.protected and test.adjusted < UNLIKELY for test in tests)
 
     @property
     def summary(self) -> str:
@@ -174,6 +178,7 @@ class Audit:
             "composition": [leak.to_json() for leak in self.composition],
             "out_of_sample": [bound.to_json() for bound in self.out_of_sample],
             "output": None if self.output is None else self.output.to_json(),
+            "quota": None if self.quota is None else self.quota.to_json(),
             "bins": dict(self.bins),
             "inside_bins": [leak.to_json() for leak in self.inside],
             "score": self.score,

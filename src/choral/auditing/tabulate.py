@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from choral.auditing.output_tests import FILE, Counts
+from choral.auditing.quota_shares import QuotaShares, counted_shares, quotas_of
 from choral.describe.joint import Joint
 from choral.draw.arrange import ROW, keyed_order
-from choral.draw.drawing import Drawing
+from choral.draw.drawing import AnyDrawing, Drawing
+from choral.draw.quota import Quotas
+from choral.draw.ranks import Deal, Ranks
 from choral.errors import ColumnError, LawError
 from choral.ledger import identity
 from choral.problem.solution import ExactChannel
@@ -160,12 +165,21 @@ class Given:
     by_group: dict[tuple[str, ...], Counts]
     by_state: Counts
     orders: Mapping[str, Counts] = field(default_factory=dict)
+    shares: QuotaShares | None = None
+    """What was counted of codes that were drawn by quota."""
 
 
-def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[Sequence[str]]) -> Given:
+def codes_given(
+    release: Release,
+    source: Any,
+    disclosed: Any,
+    groups: Sequence[Sequence[str]],
+    drawn: tuple[str | None, float | str | None] = ("lots", None),
+) -> Given:
     """Join a table with its disclosed codes, by the identifier that both have, or by row number.
 
-    Where codes stand alone, the key of the release says which row each line is of.
+    Where codes stand alone, the key of the release says which row each line is of. `drawn` is how they were drawn, and the
+    noise on quotas; None where codes that are quotas, exactly, are taken to have been drawn so.
     """
     recipe = release.recipe
     output = disclosed if isinstance(disclosed, Source) else open_table(disclosed, as_written=lambda name: name != CODE)
@@ -178,19 +192,21 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     recipe.check(table, others=True)
     if not by_row:
         table.require([key], "id")
+    quotas = quotas_of(release, *drawn, table.digest() if by_row else None)
     items = ", ".join(
         [*(f"CAST({identifier(name)} AS VARCHAR) AS {identifier(name)}" for name in keys), identifier(CODE)]
     )
     with reading(output):
         arrow = output.connection.sql(f"SELECT {items} FROM {output.sql}").to_arrow_table()
     if not keys:
-        arrow = arrow.add_column(0, ROW, [rows_of_lines(release, table, arrow.column(0), output.name)])
+        arrow = arrow.add_column(0, ROW, [rows_of_lines(release, table, arrow.column(0), output.name, quotas)])
     if len(set(arrow.column(0).to_pylist())) < arrow.num_rows:
         raise LawError(
             f"'{key}' in {output.name} is not different for every row.", "Give the file that disclose wrote."
         )
     table.connection.register(GIVEN, arrow)
-    names = list(dict.fromkeys(name for group in groups for name in group))
+    beside = () if quotas is None else quotas.beside
+    names = list(dict.fromkeys([*(name for group in groups for name in group), *beside]))
     table.require(names, "protect")
     carried = list(dict.fromkeys([*names, *recipe.use, *([] if by_row else [key])]))
     inner = recipe.select(table.sql, table.columns, carried, STATE)
@@ -212,28 +228,58 @@ def codes_given(release: Release, source: Any, disclosed: Any, groups: Sequence[
     found = _given(release, rows, names, groups, output.name)
     codes = arrow.column(CODE).to_numpy()
     orders = {name: codes[in_natural_order(arrow.column(name).to_pylist())] for name in keys}
-    return replace(found, orders={FILE: codes, **orders})
+    shares = None
+    if quotas is not None:
+        counted = [(state, code, tuple(values), n) for state, code, *values, n in rows]
+        shares = counted_shares(quotas, counted, names, drawn[0] == "quota" or drawn[1] is not None)
+    return replace(found, orders={FILE: codes, **orders}, shares=shares)
 
 
-def rows_of_lines(release: Release, table: Source, codes: pa.ChunkedArray, place: str) -> pa.Array:
+def rows_of_lines(
+    release: Release, table: Source, codes: pa.ChunkedArray, place: str, quotas: Quotas | None = None
+) -> pa.Array:
     """The numbers of the rows that codes without identifiers or row numbers are of, one for each line."""
     import pyarrow as pa
 
-    with reading(table):
-        query = release.recipe.select(table.sql, table.columns, [], STATE)
-        states = table.connection.sql(query).to_arrow_table().column(0)
-    kept = np.flatnonzero(states.is_valid().to_numpy())
-    drawing = Drawing.of(release, table.digest())
-    blocks = identity.positions(0, len(states))[kept]
-    drawn = drawing.codes(states.drop_null().to_numpy(), blocks)
-    for order in (keyed_order(drawing.order, blocks), np.arange(len(kept))):
-        if codes.to_pylist() == drawn[order].tolist():
-            return pa.array((kept[order] + 1).astype(str))
+    lots = Drawing.of(release, table.digest())
+    dealt = None if quotas is None else _dealt(release, table, quotas, lots.order)
+    for drawing in (lots, dealt):
+        if drawing is None:
+            continue
+        states = _states(release, table, drawing)
+        kept = np.flatnonzero(states.is_valid().to_numpy())
+        blocks = identity.positions(0, len(states))[kept]
+        drawn = drawing.codes(drawing.states(states.drop_null().to_numpy()), blocks)
+        for order in (keyed_order(drawing.order, blocks), np.arange(len(kept))):
+            if codes.to_pylist() == drawn[order].tolist():
+                return pa.array((kept[order] + 1).astype(str))
     raise LawError(
         f"{place} has codes alone, and they are not those that this release draws for {table.name}, arranged by its key or "
         "as in the table; so nobody can say which row each one is of.",
         "Give the very file that was disclosed, or codes with identifiers or row numbers.",
     )
+
+
+def _states(release: Release, table: Source, drawing: AnyDrawing | Deal) -> pa.ChunkedArray:
+    """What a drawing knows the rows of a table by."""
+    with reading(table):
+        query = drawing.select(release.recipe, table.sql, table.columns, [], STATE)
+        return table.connection.sql(query).to_arrow_table().column(0)
+
+
+def _dealt(release: Release, table: Source, quotas: Quotas, order: bytes) -> AnyDrawing | None:
+    """What draws for the rows of a table by quota; None if it is not the one that quotas are for."""
+    deal = Deal.of(release, quotas, table.digest())
+    numbers = _states(release, table, deal)
+    kept = np.flatnonzero(numbers.is_valid().to_numpy())
+    with tempfile.TemporaryDirectory(prefix="choral-") as folder, Ranks(deal, Path(folder) / "ranks") as ranks:
+        blocks = identity.positions(0, len(numbers))[kept]
+        ranks.add(deal.cells(numbers.drop_null().to_numpy()), deal.places(blocks))
+        try:
+            ranks.check(table.name)
+        except LawError:
+            return None
+        return ranks.drawing(order)
 
 
 def in_natural_order(texts: Sequence[str]) -> list[int]:

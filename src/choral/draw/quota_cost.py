@@ -3,9 +3,11 @@
 **All other bearers of a code.** He knows the law, and of everybody else with code y whether they have the value z; the code's
 last bearer he does not know. Let v be how many bearers have z and w how many have not, v + w = n(y), with probabilities P(v)
 and Q(w) before the codes were drawn. Of n(y) bearers any may be the last, so (has z, a others have it) has a probability in
-proportion to P(a + 1) Q(n(y) - a - 1) (a + 1), and (has not, a others have) to P(a) Q(n(y) - a) (n(y) - a). By lots P and Q
-are laws of sums of binomial numbers, and these two are nearly in the proportion n(z) to N - n(z), whatever a is. By quota v
-is known: only one of the two can be. With noise P and Q are laws of sums of its noise.
+proportion to P(a + 1) Q(n(y) - a - 1) (a + 1), and (has not, a others have) to P(a) Q(n(y) - a) (n(y) - a). By quota v is
+known to who has the law: only one of the two can be. With noise P and Q are laws of sums of its noise. By lots they are
+binomial, with n(z) and N - n(z) trials, and the two are in the proportion n(z) - a to what is left of the others. If he knows
+how many records of each cell there are, they are laws of sums of binomial numbers; where a code is certain in cells, so that
+v or w is known, he learns by lots too what he learns by quota.
 
 **All other records.** He knows the states and codes of all records but one, of that one its code, the law and the channel,
 and no total. If it were in cell c', the table would be that of the others and one in c', its quotas those that this module
@@ -80,12 +82,18 @@ class Cost:
     others_by_lots: Learned
     bearers: Learned
     bearers_by_lots: Learned
+    bearers_by_lots_composed: Learned
+    """The same for somebody who knows, too, how many records of each cell there are."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "knows_all_other_records": {"quota": self.others.to_json(), "lots": self.others_by_lots.to_json()},
-            "knows_all_other_bearers": {"quota": self.bearers.to_json(), "lots": self.bearers_by_lots.to_json()},
+            "knows_all_other_bearers": {
+                "quota": self.bearers.to_json(),
+                "lots": self.bearers_by_lots.to_json(),
+                "lots_knowing_composition": self.bearers_by_lots_composed.to_json(),
+            },
         }
 
 
@@ -97,9 +105,11 @@ def cost_of(quotas: Quotas) -> Cost:
     compared = []
     for about, inside, y in _most_telling(quotas, groups):
         by_quota = _bearers(about, quotas.bearers[y], *_laws(quotas, inside, y))
-        by_lots = _bearers(about, quotas.bearers[y], *_laws_of_lots(quotas, inside, y))
-        compared.append((by_quota, by_lots))
-    return Cost(others, nothing, *max(compared, key=lambda pair: pair[0].bits - pair[1].bits))
+        by_lots = _bearers(about, quotas.bearers[y], *_laws_of_lots(quotas, inside, y, composed=False))
+        compared.append((by_quota, by_lots, inside, y))
+    by_quota, by_lots, inside, y = max(compared, key=lambda one: one[0].bits - one[1].bits)
+    composed = _bearers(by_quota.about, quotas.bearers[y], *_laws_of_lots(quotas, inside, y, composed=True))
+    return Cost(others, nothing, by_quota, by_lots, composed)
 
 
 def _groups(quotas: Quotas) -> dict[str, list[str]]:
@@ -207,21 +217,26 @@ def _noisy(base: int, ratio: float) -> LawOfSum:
     return low, mass
 
 
-def _laws_of_lots(quotas: Quotas, inside: Sequence[bool], y: int) -> tuple[LawOfSum, LawOfSum]:
-    """The same by lots: sums of binomial numbers."""
-    from scipy import stats
-
+def _laws_of_lots(quotas: Quotas, inside: Sequence[bool], y: int, composed: bool) -> tuple[LawOfSum, LawOfSum]:
+    """The same by lots, to somebody who knows how many records of each cell there are, or only on each side."""
     found = []
     for side in (True, False):
-        laws = []
-        for size, (denominator, entries), mine in zip(quotas.sizes, quotas.rows, inside, strict=True):
-            p = dict(entries).get(y, 0) / denominator
-            if mine is side and p > 0:
-                spread = math.ceil(DEVIATIONS * math.sqrt(size * p * (1 - p))) + DEVIATIONS
-                low, high = max(0, math.floor(size * p) - spread), min(size, math.ceil(size * p) + spread)
-                laws.append((low, np.asarray(stats.binom.pmf(np.arange(low, high + 1), size, p))))
-        found.append(_sum_of(laws))
+        cells = [c for c, mine in enumerate(inside) if mine is side]
+        parts = [cells] if not composed else [[c] for c in cells]
+        found.append(_sum_of([_binomial(quotas, part, y) for part in parts if part]))
     return found[0], found[1]
+
+
+def _binomial(quotas: Quotas, cells: Sequence[int], y: int) -> LawOfSum:
+    """How many of the records of some cells get a code, if each gets it with the same probability."""
+    from scipy import stats
+
+    size = sum(quotas.sizes[c] for c in cells)
+    mean = sum(quotas.sizes[c] * dict(quotas.rows[c][1]).get(y, 0) / quotas.rows[c][0] for c in cells)
+    p = min(1.0, mean / size) if size else 0.0
+    spread = math.ceil(DEVIATIONS * math.sqrt(mean * (1 - p))) + DEVIATIONS
+    low, high = max(0, math.floor(mean) - spread), min(size, math.ceil(mean) + spread)
+    return low, np.asarray(stats.binom.pmf(np.arange(low, high + 1), size, p))
 
 
 def _sum_of(laws: Sequence[LawOfSum]) -> LawOfSum:

@@ -9,6 +9,8 @@ from choral.draw.quota import Quotas, Share
 from choral.draw.quota_cost import Cost, cost_of, in_words
 
 NOT_MORE_PRIVATE = "Quotas make shares equal that can be counted. They are NOT more private than lots"
+SOME = 0.01
+"""Bits from which on it is said what lots tell to who knows the composition."""
 MORE = "to who knows nearly everything they tell much more"
 
 
@@ -64,8 +66,15 @@ def said_of(cost: Cost) -> list[str]:
         f"Somebody who knows all other records learns {cost.others.about}: {in_words(cost.others)}; by lots "
         f"{in_words(cost.others_by_lots)}.",
         f"Somebody who knows all other bearers of a code learns {cost.bearers.about}: {in_words(cost.bearers)}; by lots "
-        f"{in_words(cost.bearers_by_lots)}.",
+        f"{in_words(cost.bearers_by_lots)}{_composed(cost)}.",
     ]
+
+
+def _composed(cost: Cost) -> str:
+    """Where lots tell much, too, to somebody who knows even more."""
+    if cost.bearers_by_lots_composed.bits < max(SOME, 2 * cost.bearers_by_lots.bits):
+        return ""
+    return f"; if he knows also how many records of each state there are, {in_words(cost.bearers_by_lots_composed)}"
 
 
 def told_of(quotas: Quotas) -> QuotaDrawn:

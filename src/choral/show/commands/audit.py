@@ -43,6 +43,11 @@ def audit(
         typer.Option(help="The file with the release's key, if it lives apart: for codes without identifiers."),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the bounds about new records.")] = 0.95,
+    draw: Annotated[
+        str | None,
+        typer.Option(help="How the codes were drawn: lots or quota. Without it: by quota if they are quotas, exactly."),
+    ] = None,
+    quota_noise: Annotated[str | None, typer.Option(help="The noise on the quotas, if there was any.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say in numbers what a release tells: about pairs, other columns, other records, and to who knows more.
@@ -61,6 +66,8 @@ def audit(
         also=also or (),
         validation=validation,
         confidence=confidence,
+        draw=draw,
+        quota_noise=quota_noise,
     )
     if as_json:
         print_json(found.to_json())

@@ -19,6 +19,7 @@ from choral.show.report.checks import checks, verdict
 from choral.show.report.markup import Html, element, figure, joined
 from choral.show.report.promise import limits, promise
 from choral.show.report.proof import card, check, words
+from choral.show.report.quota import quota
 from choral.show.report.released import confidential, in_short, what
 from choral.show.report.subject import Subject
 from choral.show.report.told import how_made, how_much
@@ -75,6 +76,7 @@ def render(release: Release | Disclosure, findings: Audit | None = None, public:
         what(subject),
         promise(subject, [_picture(signature_plot(found), "signature")]),
         limits(subject),
+        *quota(subject),
         how_much(subject, _picture(ladder_plot(found), "ladder"), _picture(posterior_plot(found), "posteriors")),
         how_made(subject, _picture(channel_plot(found), "channel")),
         checks(subject),
