@@ -7,6 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from choral.describe.joint import Joint
 from choral.describe.kinds import needed
 from choral.describe.law import Law
@@ -126,7 +128,8 @@ def self_disclose(
 
 def solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
     """The disclosure that solves a problem posed on a law, within limits."""
-    with limits.running() as clock:
+    # One BLAS thread: chunks go to threads where that pays, and two pools of threads fight.
+    with limits.running() as clock, threadpool_limits(limits=1, user_api="blas"):
         if clock.stopped():
             nothing = trivial if problem.utility is None else nothing_told
             return certified(law, problem, nothing(problem, "stopped before it began", Status.STOPPED))

@@ -37,6 +37,8 @@ ROUNDS = 3
 """Times that the channel is mixed and rounded again, before it is mixed exactly."""
 PART = 4096
 """States that are treated at once."""
+LEAST_ROOM = 2.0**-34
+"""Mass of a code at a state that is enough to be changed: floats miss the equations by 2⁻⁴⁶, and solving magnifies that."""
 
 
 def repair(problem: Problem, channel: Floats) -> ExactChannel:
@@ -88,6 +90,11 @@ def _changes(exact: _Equations, prior: Floats, grid: Index) -> dict[int, dict[in
     """state → code → what must be added, in units of the grid, for every code but the last to be private."""
     residuals = exact.residuals(grid[:, :-1])
     changes: dict[int, dict[int, Fraction]] = {}
+    together = exact.solve_together(residuals, prior * grid.min(axis=1))
+    if together is not None:
+        for s, found in together:
+            changes[s] = {y: change for y, change in enumerate(found) if change}
+        return changes
     for y, residual in enumerate(residuals):
         room = prior * np.minimum(grid[:, y], grid[:, -1])
         for s, change in exact.solve(residual, room):
@@ -127,6 +134,22 @@ class _Equations:
                 continue
             return [(s, Fraction(int(solved[i, 0].p), int(solved[i, 0].q))) for i, s in enumerate(states)]
         raise SolverError("No independent states were found to repair the channel.", "This is a defect; report it.")
+
+    def solve_together(self, residuals: list[list[int]], room: Floats) -> list[tuple[int, list[Fraction]]] | None:
+        """The same for all codes at the same states, if there are enough where each of them has room: one exact solve."""
+        size = len(self.exact.rows)
+        if not residuals or not size or np.count_nonzero(room > LEAST_ROOM * UNIT) < size:
+            return None
+        states = self._independent_states(room)
+        if room[states].min() <= LEAST_ROOM * UNIT:
+            return None
+        square = flint.fmpq_mat(size, size, [x for row in self.exact.at(states) for x in row])
+        right = flint.fmpq_mat(size, len(residuals), [-r[i] for i in range(size) for r in residuals])
+        try:
+            solved = square.solve(right)
+        except ZeroDivisionError:
+            return None
+        return [(s, [Fraction(int(x.p), int(x.q)) for x in solved.tolist()[i]]) for i, s in enumerate(states)]
 
     def _candidates(self, room: Floats) -> Iterator[list[int]]:
         """As many states as equations; the last are independent also where floats cannot tell an equation from none."""

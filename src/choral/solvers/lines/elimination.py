@@ -75,7 +75,7 @@ class Chunks:
         """
         size = len(matrix)
         if self._shared is None or size < THREADED:
-            return np.asarray(cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)[0])
+            return np.asarray(cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)[0]).T
         for start in range(0, size, BLOCK):
             stop = min(start + BLOCK, size)
             matrix[start:stop, start:stop] = np.linalg.cholesky(matrix[start:stop, start:stop])
@@ -116,6 +116,8 @@ REFINEMENTS = 2
 """Of each solve with a factorised matrix; a third one was never better."""
 RANK_TOLERANCE = 1e-12
 """Columns of equations below this (scaled) are taken as dependent; what is private is decided in integers, elsewhere."""
+NEGLIGIBLE = 1e-15
+"""The rarest states, with this much mass in all, follow the others."""
 BLOCK = 384
 """Columns that a factorisation in threads takes at once: a block and its panel fit the cache of a core."""
 THREADED = 1200
@@ -143,7 +145,7 @@ class Cholesky:
             damped = matrix.copy()
             damped[index, index] = 1 + ridge
             try:
-                self._factor = chunks.factorised(damped), True
+                self._factor = chunks.factorised(damped).T, False  # in the order of LAPACK, which copies others
                 return
             except LinAlgError:
                 if ridge > 1:
@@ -313,7 +315,7 @@ class LinesFirst:
 
     def __init__(self, M: Array, d: Array, chunks: Chunks, partition: Partition | None) -> None:
         self._M, self._d, self._chunks = M, d, chunks
-        self._inverse, self._scale = _inverse_factors(M, d)
+        self._inverse, self._scale = self._inverse_factors()
         total = d.sum(axis=1)
         schur = None if partition is None else self._by_classes(partition)
         if schur is None or not np.isfinite(schur).all():  # a class without weight, as floats have it
@@ -325,6 +327,20 @@ class LinesFirst:
         gauge *= root[:, None]
         schur += gauge @ gauge.T
         self._factor = Cholesky(schur, chunks)
+
+    def _inverse_factors(self) -> tuple[Array, Array]:
+        """For each line the inverse Cholesky factor of G_l with unit diagonal, and the scale of that."""
+        M, roots = self._M, np.sqrt(self._d.T)
+
+        def part(some: slice) -> tuple[Array, Array]:
+            grams = np.empty((some.stop - some.start, M.shape[1], M.shape[1]))
+            for gram, root in zip(grams, roots[some], strict=True):
+                weighted = M * root[:, None]
+                np.matmul(weighted.T, weighted, out=gram)
+            return _inverse_roots(grams)
+
+        parts = self._chunks.over(len(roots), len(roots)).each(part)
+        return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
 
     def _plain(self) -> Array:
         M, d = self._M, self._d
@@ -388,11 +404,6 @@ class LinesFirst:
         return dlam, dnu + self._gram_solved(left)
 
 
-def _inverse_factors(M: Array, d: Array) -> tuple[Array, Array]:
-    """For each line the inverse Cholesky factor of M' diag(d_l) M with unit diagonal, and the scale of that."""
-    return _inverse_roots((d.T[:, None, :] * M.T[None, :, :]) @ M)
-
-
 def _inverse_roots(matrices: Array) -> tuple[Array, Array]:
     """R and scales c with (c R' R c) the inverse of each positive definite matrix, damped as far as needed."""
     rank = matrices.shape[-1]
@@ -436,6 +447,26 @@ def whiten(p: Array, M: Array) -> tuple[Array, Array]:
     keep = values > RANK_TOLERANCE * max(1.0, values[0])
     T = (right[keep] / values[keep, None]).T / scale[:, None]
     return np.ascontiguousarray(M @ T), T
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Equations made ready for Newton steps: on all states but negligible ones, orthonormal under p, with their partition.
+
+    Multipliers of the given equations are `white` ones times `back` transposed.
+    """
+
+    main: NDArray[np.bool_]
+    white: Array
+    back: Array
+    partition: Partition | None
+
+    @classmethod
+    def of(cls, p: Array, M: Array) -> Basis:
+        """For these masses and equations."""
+        main = main_states(p, NEGLIGIBLE)
+        white, back = whiten(p[main], M[main])
+        return cls(main, white, back, finest(p[main], M[main]))
 
 
 def centred_duals(reduced: Array, p: Array, barrier: float) -> Array:

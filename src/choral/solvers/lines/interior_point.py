@@ -17,15 +17,13 @@ import numpy as np
 
 from choral.solvers.lines.elimination import (
     Array,
+    Basis,
     Chunks,
     Elimination,
     Partition,
     centred_duals,
     elimination,
-    finest,
-    main_states,
     threads,
-    whiten,
 )
 
 Status = Literal["optimal", "stopped", "iteration limit", "stalled"]
@@ -94,8 +92,6 @@ RESTORATIONS = 3
 WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.001, 10.0, 0.3
 """A warm start: the share of the uniform channel that is mixed in, its barrier in units of its complementarity, and the least
 complementarity in units of that barrier. Chosen by the iterations of the second and third level on sensors and tables."""
-NEGLIGIBLE = 1e-15
-"""The rarest states, with this much mass in all, follow the others."""
 FEASIBLE = 1e-7
 """Equalities that hold to this are restored to rounding afterwards."""
 MOST_WORKERS = 8
@@ -124,23 +120,24 @@ class InteriorPoint:
         should_stop: Callable[[], bool] | None = None,
         callback: Callable[[int, float, float], None] | None = None,
         nu0: Array | None = None,
+        basis: Basis | None = None,
     ) -> LPResult:
         """Minimise ``sum z C`` over ``z >= 0``, ``z.sum(1) = p``, ``M.T z = 0``.
 
         ``z0`` is a feasible channel to start from and ``nu0`` multipliers to start
-        from; ``callback(iteration, primal, dual)`` sees the interval of each iterate;
+        from, ``basis`` what `Basis.of` gave for p and M;
+        ``callback(iteration, primal, dual)`` sees the interval of each iterate;
         ``should_stop`` is asked once per iteration.  Whatever ends the iteration, the
         result is a positive channel that meets the equalities and a valid bound.
         """
         C, p, M = (np.ascontiguousarray(a, dtype=float) for a in (C, p, M))
-        main = main_states(p, NEGLIGIBLE)
-        white, unwhite = whiten(p[main], M[main])
-        partition = finest(p[main], M[main])
+        basis = basis or Basis.of(p, M)
+        main, white, unwhite = basis.main, basis.white, basis.back
         nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
         z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
         workers = self.workers or min(MOST_WORKERS, os.cpu_count() or 1)
         with threads(workers) as pool:
-            run = _Run(self, C[main], p[main], white, partition, pool, workers)
+            run = _Run(self, C[main], p[main], white, basis.partition, pool, workers)
             z_main, nu_white, iterations, status = run.solve(z_main, nu_white, should_stop, callback)
         weight = z_main.sum(axis=0)
         nu = (nu_white - weight @ nu_white / weight.sum()) @ unwhite.T  # the smallest gauge

@@ -17,7 +17,7 @@ import numpy as np
 
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
-from choral.solvers.lines.elimination import Array
+from choral.solvers.lines.elimination import Array, Basis
 from choral.solvers.lines.interior_point import (
     InteriorPoint,
     LPResult,
@@ -193,7 +193,7 @@ def enclosed(
 
     if best.gap <= wanted():
         return best.result(Status.OPTIMAL)
-    cells, z0, nu0, idle = cells.first(), None, None, 0
+    cells, z0, nu0, idle, basis = cells.first(), None, None, 0, Basis.of(p, M)
     for level in range(LEVELS):
         if stopped():
             return best.result(Status.STOPPED)
@@ -202,7 +202,8 @@ def enclosed(
         before, began = best.gap, time.monotonic()
         accuracy = max(HARDER**idle * max(LP_TARGET * wanted(), LP_SHARE * best.gap), LEAST_ACCURACY)
         C = cells.costs()
-        lp = replace(solver, tolerance=accuracy).solve(C, p, M, z0, stopped, best.watcher(level, cells.lines), nu0)
+        watch = best.watcher(level, cells.lines)
+        lp = replace(solver, tolerance=accuracy).solve(C, p, M, z0, stopped, watch, nu0, basis)
         codes = best.record(cells, C, lp, time.monotonic() - began)
         if best.gap <= wanted():
             return best.result(Status.OPTIMAL)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from choral.problem.kernel import Floats
-from choral.solvers.lines.elimination import Chunks, StatesFirst, threads, whiten
+from choral.solvers.lines.elimination import Chunks, Partition, elimination, finest, threads, whiten
 from choral.solvers.lines.interior_point import EXACT
 
 SHARES = (1e-3, 1e-4, 1e-5)
@@ -33,17 +33,17 @@ def thinned(z: Floats, p: Floats, M: Floats, cost: Callable[[Floats], float]) ->
     if len(p) <= hubs:
         return z
     best = cost(z)
-    white, _ = whiten(p, M)
+    white, partition = whiten(p, M)[0], finest(p, M)
     least = p.copy()
     least[np.argsort(-p)[:hubs]] = 0.0
     for share in SHARES:
-        found = _restored(np.where(z > share * least[:, None], z, 0.0), p, white)
+        found = _restored(np.where(z > share * least[:, None], z, 0.0), p, white, partition)
         if found is not None and cost(found) <= best:
             return found
     return z
 
 
-def _restored(z: Floats, p: Floats, M: Floats) -> Floats | None:
+def _restored(z: Floats, p: Floats, M: Floats, partition: Partition | None) -> Floats | None:
     """The nearest masses on the same entries, or fewer, that meet the equalities; None if that is not reached."""
     kept = z.sum(axis=1)
     if not kept.all():
@@ -59,7 +59,7 @@ def _restored(z: Floats, p: Floats, M: Floats) -> Floats | None:
             used = z.sum(axis=0) > 0
             part = np.ascontiguousarray(z[:, used])
             try:
-                system = StatesFirst(M, part, int(part.sum(axis=0).argmax()), chunks)
+                system = elimination(M, part, part.sum(axis=0), chunks, partition)
             except LinAlgError:
                 return None
             dlam, dnu = system.solve(np.zeros_like(part), row_gap, column_gap[used])
