@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run quick test test-browser test-spark check docs pictures shots house bench clean
+.PHONY: run quick test test-browser test-spark check docs pictures screens shots house bench clean
 
 run: .venv/ready
 	$(BIN)/choral demo
@@ -36,6 +36,11 @@ docs: .venv/ready
 # docs/pictures: drawn by the library.
 pictures: .venv/ready
 	$(BIN)/python scripts/pictures.py
+
+# docs/screens: what the studio looks like, from one that runs.
+screens: .venv/ready
+	scripts/browser
+	$(BIN)/python scripts/screens.py
 
 # build/shots: every surface, light and dark, at 390, 1280 and 1440 pixels; to be looked at.
 shots: .venv/ready

@@ -206,7 +206,7 @@ def test_every_link_of_the_site_leads_somewhere(site, pages):
 def test_the_site_loads_nothing_from_elsewhere(site, pages):
     """Its style, its mark, and the script of the search; two pages carry all that they need (see tests/browser)."""
     for name, page in pages.items():
-        own = {load for load in page.loads if not load.startswith("pictures/")}
+        own = {load for load in page.loads if not load.startswith(("pictures/", "screens/"))}
         alone = name in ("check.html", "explainer.html")
         assert own == (set() if alone else {"style.css", "mark.svg", "site.js"}), name
         assert page.scripts == (2 if alone else 1), name
@@ -253,7 +253,10 @@ def test_the_pictures_of_the_pages_are_what_the_library_draws():
         for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
     }
     wide = {path.resolve() for path in PICTURES.iterdir() if not path.stem.endswith("-narrow")}
-    assert shown == wide, "tests/test_gallery.py compares those of the gallery"
+    screens = {path.resolve() for path in (ROOT / "docs" / "screens").iterdir()}
+    assert shown == wide | screens, "tests/test_gallery.py compares those of the gallery"
+    assert len(screens) == 3
+    assert sum(path.stat().st_size for path in screens) < 600_000
 
 
 def test_every_page_can_be_reached_from_the_first(pages):
@@ -262,7 +265,7 @@ def test_every_page_can_be_reached_from_the_first(pages):
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
-            waiting += [urlsplit(link).path or name for link in pages[name].links if ".js" not in link]
+            waiting += [urlsplit(link).path or name for link in pages[name].links if not link.endswith((".js", ".png"))]
     assert reached == set(pages)
 
 

@@ -47,7 +47,7 @@ def build(docs: Path, target: Path) -> list[Page]:
     (target / "style.css").write_text("".join(path.read_text(encoding="utf-8") for path in STYLES), encoding="utf-8")
     shutil.copyfile(HERE / "site.js", target / "site.js")
     shutil.copyfile(MARK, target / "mark.svg")
-    for folder in ("check", "pictures"):
+    for folder in ("check", "pictures", "screens"):
         shutil.copytree(docs / folder, target / folder, dirs_exist_ok=True)
     return [pages[name] for name in order]
 

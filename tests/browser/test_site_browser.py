@@ -7,31 +7,19 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 from fractions import Fraction as F
 from itertools import product
-from pathlib import Path
 
 import pytest
+from browsing import AXE, PATIENCE, ROOT, SCREENSHOTS, needs_chromium
 from docsite.build import build
 
 import choral as ch
 
-playwright = pytest.importorskip("playwright.sync_api")
-
-ROOT = Path(__file__).parents[2]
-AXE = ROOT / ".venvs/browser/package/axe.min.js"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-SCREENSHOTS = ROOT / "build/screenshots"
-FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-dev-shm-usage --no-first-run"
-PATIENCE = 120_000
-"""Milliseconds that the page may take for anything, on a busy machine."""
 CLOSE = 1e-9
 """Doubles on one side, fractions on the other."""
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or not AXE.is_file(), reason="no Chromium or axe-core: run scripts/browser (or make test-browser)"
-)
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +28,6 @@ def site(tmp_path_factory):
     target = tmp_path_factory.mktemp("site")
     build(ROOT / "docs", target)
     return target
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split(), timeout=PATIENCE)
-        yield found
-        found.close()
 
 
 @pytest.fixture
