@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import choral as ch
-from choral.errors import LawError, LedgerWarning, ProblemError, TableWarning
+from choral.errors import LawError, LedgerWarning, ProblemError, TableWarning, TooLargeError
 from choral.release.fit import fit
 from choral.show.cli import app
 
@@ -162,3 +162,62 @@ def test_in_python_a_recognised_mark_is_a_warning(tmp_path):
 def test_a_frame_is_asked_without_what_is_dropped():
     release = fit(people(), "W", ["sex"], drop=["who", "age"])
     assert release.recipe.use == ("sex", "region")
+
+
+def test_without_a_place_the_release_is_called_after_its_table(tmp_path, monkeypatch):
+    write(tmp_path / "people.csv", people())
+    monkeypatch.chdir(tmp_path)
+    said = run("fit", "people.csv", "--reveal", "W", "--protect", "sex", "--drop", "age").output
+    assert "saved        people.choral" in said
+    assert ch.load_release(tmp_path / "people.choral").verify()["verified"] is True
+    assert "how  " not in said
+    shown = run(
+        "fit", "people.csv", "--reveal", "W", "--protect", "sex", "--drop", "age", "--verbose", "--force"
+    ).output
+    assert "\nhow          " in shown
+
+
+def test_fit_lists_every_column_and_what_becomes_of_it(tmp_path):
+    table = write(tmp_path / "t.csv", [{**row, "land": "here"} for row in people()])
+    said = command("fit", table, tmp_path, "--drop", "age").output.splitlines()
+    at = next(i for i, line in enumerate(said) if line.startswith("columns "))
+    listed = [line[13:].split() for line in said[at : at + 6]]
+    assert [words[0] for words in listed] == ["who", "W", "age", "sex", "region", "land"]
+    assert [words[1] for words in listed] == ["identifier", "target", "number", "protected", "category", "constant"]
+    found = json.loads(command("fit", table, tmp_path, "--drop", "age", "--json").output)
+    assert [column["fate"] for column in found["columns"]][-1] == "left out"
+
+
+def test_what_is_hardly_of_use_says_so_first_with_the_reason_and_what_helps(tmp_path):
+    draw = random.Random(5)
+    rows = []
+    for _ in range(300):
+        row = {"W": draw.randrange(2), "sex": draw.choice("fm")}
+        row |= {f"x{i}": draw.randrange(9) for i in range(3)} | {"a": None}
+        row["a"] = row["W"] if draw.random() < 0.9 else 1 - row["W"]
+        rows.append(row)
+    table = write(tmp_path / "t.csv", rows)
+    nothing = command("fit", table, tmp_path, "--use", "sex,x0,x1,x2", "--min-count", "50").output.splitlines()
+    assert not [
+        line for line in nothing if line.startswith("WARNING") and "because" in line
+    ]  # there is nothing to be told
+    merged = command("fit", table, tmp_path, "--use", "sex,a,x0,x1,x2", "--min-count", "120").output.splitlines()
+    assert merged[1].startswith("WARNING      this tells 0.0% of what the columns tell about W (0.")
+    assert "combinations are rare (100% of the records) and cannot be told apart: leave out --use" in merged[1]
+    protected = run(
+        "fit", table, "--reveal", "W", "--protect", "a", "--use", "a,x0", "-o", tmp_path / "p.choral"
+    ).output.splitlines()
+    assert protected[1].startswith("WARNING      this tells ")
+    assert "because what is protected goes with the target (a alone tells" in protected[1]
+    found = json.loads(
+        run(
+            "fit", table, "--reveal", "W", "--protect", "a", "--use", "a,x0", "-o", tmp_path / "q.choral", "--json"
+        ).output
+    )
+    assert found["warning"] == protected[1][13:]
+
+
+def test_a_frame_of_ten_thousand_columns_gets_a_clear_word():
+    frame = {"W": [0, 1] * 60, "sex": list("fm") * 60} | {f"c{i}": [0] * 120 for i in range(10_000)}
+    with pytest.raises(TooLargeError, match="has 10002 columns"):
+        fit(frame, "W", ["sex"])

@@ -493,3 +493,41 @@ def test_a_protected_number_of_few_records_each_is_cut_also_alone(monkeypatch):
     assert found.recipe.column("age").edges is not None
     assert found.information > 0.01
     assert [remark for remark in found.remarks if remark.startswith("age has too many values to tell anything")]
+
+
+def test_an_audit_says_in_right_guesses_what_is_told_in_the_table_of_records_to_come_and_on_others(release):
+    found = release.audit(validation=people(600, seed=9))
+    assert [name for name, _ in found.told] == ["its own law", "records to come, cross-fitted", "the validation table"]
+    own, to_come, shown = (leak for _, leak in found.told)
+    assert own.guess_after == release.meaning.told.guess_after
+    assert to_come.bits < own.bits
+    assert shown.guess_before < shown.guess_after
+    assert found.notes[0].startswith("W is guessed right ")
+    assert found.to_json()["told"][2]["of"] == "the validation table"
+    without = [{name: value for name, value in row.items() if name != "W"} for row in people(600, seed=9)]
+    assert len(release.audit(validation=without).told) == 2
+
+
+def test_a_target_whose_values_are_too_rare_to_learn_is_refused_with_a_word():
+    rows = [{**row, "W": f"w{i // 2}"} for i, row in enumerate(people(240))]
+    with pytest.raises(ProblemError, match="too rare to learn a score"):
+        fit(rows, "W", ["sex"])
+    once = [{**row, "W": "yes" if i == 7 else "no"} for i, row in enumerate(people(240))]
+    with pytest.raises(ProblemError, match="239 have the most common one, and 1 all others"):
+        fit(once, "W", ["sex"])
+
+
+def test_a_few_records_with_other_values_of_the_target_are_learned_with_the_rarest(monkeypatch):
+    monkeypatch.setattr(learn, "TREES", 20)
+    rows = [{**row, "W": "odd" if i < 3 else row["W"]} for i, row in enumerate(people(400))]
+    found = fit(rows, "W", ["sex"], drop=["person", "hours"])
+    assert len(found.disclosure.problem.target.values) == 3
+    assert found.verify()["verified"] is True
+
+
+def test_a_protected_column_that_gives_the_target_away_is_not_said_to_be_dropped(monkeypatch):
+    monkeypatch.setattr(learn, "TREES", 20)
+    said = fit([{**row, "sign": row["W"] + "!"} for row in people(300)], "W", ["sign"], drop=["person"])
+    assert said.information == 0
+    [remark] = [remark for remark in said.remarks if "alone guesses" in remark]
+    assert remark == "sign alone guesses W right 100 %, and is protected: a code can tell nothing of what it says"

@@ -105,6 +105,8 @@ class Audit:
     """H of each protected group under the release's own law, in bits: no bound above it says anything."""
     quota: QuotaShares | None = None
     """Of codes that were drawn by quota: their shares, counted."""
+    told: tuple[tuple[str, Leakage], ...] = ()
+    """What the code tells about the target: under its own law, of records to come, and on the validation table."""
 
     @property
     def private(self) -> bool:
@@ -183,6 +185,7 @@ class Audit:
             "inside_bins": [leak.to_json() for leak in self.inside],
             "score": self.score,
             "looked": {name: {"at": looked.at, "of": looked.of} for name, looked in self.looked.items()},
+            "told": [{"of": name, **leak.to_json()} for name, leak in self.told],
             "notes": list(self.notes),
             "findings": [finding.to_json() for finding in self.findings],
             "summary": self.summary,

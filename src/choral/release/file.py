@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from choral.describe.display import Listing, sentences_on
+from choral.describe.joint import Joint
 from choral.design.load import of_document, read_document
 from choral.design.result import Disclosure
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
@@ -26,6 +27,7 @@ from choral.ledger.identity import subkey
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
 from choral.tables.binned import bins_of, protections
+from choral.tables.look import Look
 from choral.tables.points import Points
 from choral.tables.recipe import Recipe
 
@@ -63,6 +65,10 @@ class Release:
     check_apart: str | None = None
     remarks: tuple[str, ...] = ()
     """What was noticed about the table when it was fitted, here and now; no file holds it."""
+    look: Look | None = field(default=None, repr=False, compare=False)
+    """What each column of the table is and what became of it, where all were looked over here and now; no file holds it."""
+    unmerged: Joint | None = field(default=None, repr=False, compare=False)
+    """The law of all columns before rare combinations were merged, where it was counted here and now; no file holds it."""
     path: Path | None = field(default=None, init=False)
     earlier: Release | None = field(default=None, init=False)
 

@@ -27,6 +27,7 @@ from choral.scores.learn import Say
 from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
 from choral.tables.counting import Counts, alphabets, complete, count, too_large
+from choral.tables.look import check_width
 from choral.tables.opening import opened
 from choral.tables.origin import Reading
 from choral.tables.points import Points
@@ -52,6 +53,8 @@ class Posed:
     law: Joint
     recipe: Recipe
     scored: Scored | None = None
+    unmerged: Joint | None = None
+    """The law of all columns, before rare combinations became states together."""
 
     @property
     def use(self) -> tuple[str, ...]:
@@ -170,8 +173,10 @@ def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ())
         few = replace(limits, codes=MOST_CODES, spare=SPARE, rarest=recipe.min_count / recipe.table_rows)
         limits = replace(few, rel_tol=SEARCHED) if limits.rel_tol is None else few
     found = solved(posed.law, problem, replace(limits, enough=True))
-    remarks = () if posed.scored is None else posed.scored.remarks
-    return Release(found, recipe, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(SALT_BYTES), remarks=remarks)
+    made = Release(
+        found, recipe, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(SALT_BYTES), unmerged=posed.unmerged
+    )
+    return made if posed.scored is None else replace(made, remarks=posed.scored.remarks, look=posed.scored.look)
 
 
 def pose_table(
@@ -186,6 +191,8 @@ def pose_table(
     `say` is told what is done while a score is learned.
     """
     rules = rules or TableRules()
+    if question.use is None:
+        check_width(table)
     raw, before, digest = table, table.fingerprint(), table.digest()
     if earlier is not None and digest != earlier.recipe.table_digest:
         raise ProblemError(
@@ -249,7 +256,7 @@ def pose_table(
         beside=_beside(roles, merged) if earlier is None and points is None else (),
         others=_others(used, roles, kept, merged) if rules.unseen == "rare" else (),
     )
-    return Posed(with_states(joint, recipe), recipe, found)
+    return Posed(with_states(joint, recipe), recipe, found, joint)
 
 
 def _merged(

@@ -63,10 +63,18 @@ class Scored:
                 left_out.setdefault(column.why, []).append(column.name)
         said = [f"left out: {', '.join(names)} ({why})" for why, names in left_out.items()]
         nearly = {} if self.points is None else self.points.about.get("nearly", {})
+        protected = {name for group in self.roles.protect for name in group}
+        said += [
+            f"{name} alone guesses {'+'.join(self.roles.reveal)} right {100 * right:.0f} %, and is protected: a code can "
+            "tell nothing of what it says"
+            for name, right in nearly.items()
+            if name in protected
+        ]
         said += [
             f"{name} alone guesses {'+'.join(self.roles.reveal)} right {100 * right:.0f} %: if it is made from it, or known "
             f"only after it, leave it out (--drop {name})"
             for name, right in nearly.items()
+            if name not in protected
         ]
         said += [
             f"{name} has too many values to tell anything and protect each, beside what else is asked: what is protected is "

@@ -256,7 +256,16 @@ def _lesson(
     order = np.argsort(-counts, kind="stable")
     common = order[: MOST_CLASSES - 1] if len(counts) > MOST_CLASSES else order
     common = np.sort(common[counts[common] >= min(LEAST, counts.max())])
-    place = np.full(len(counts), len(common))
+    others = len(codes) - int(counts[common].sum())
+    few = 0 < others < FOLDS  # too few to be learned as a class: they go with the rarest that is one
+    if (few and len(common) < 2) or counts.max() < 2 * FOLDS:
+        name = "+".join(column.name for column in about)
+        raise ProblemError(
+            f"The {len(counts)} values of the target '{name}' are too rare to learn a score for them: of {len(codes)} "
+            f"records {counts.max()} have the most common one, and {len(codes) - counts.max()} all others.",
+            "Reveal a column with fewer values, group the values of this one, or name the columns to count (--use).",
+        )
+    place = np.full(len(counts), len(common) - few)
     place[common] = np.arange(len(common))
     kept = place[classes]
     shown = [_value(int(ids[np.flatnonzero(classes == c)[0]]), about) for c in common]

@@ -143,11 +143,7 @@ def look(
     for name in (*target, *protect):
         if name in drop:
             raise ColumnError(f"`drop` names '{name}', which is revealed or protected.", "Leave it in.")
-    if len(table.columns) > MOST_COLUMNS:
-        raise TooLargeError(
-            f"{table.name} has {len(table.columns)} columns; at most {MOST_COLUMNS} are looked over.",
-            "Name those that a code may look at: --use A,B,C.",
-        )
+    check_width(table)
     facts = _facts(table, target)
     rows, targetless = facts.rows, facts.targetless
     if targetless == rows:
@@ -173,6 +169,15 @@ def look(
             fate = "left out" if why else _used(kind, facts.distinct[name])
         columns.append(ColumnLook(name, kind, role, facts.distinct[name], rows - facts.present[name], fate, why))
     return Look(tuple(columns), rows, targetless)
+
+
+def check_width(table: Source) -> None:
+    """Raise for more columns than are looked over."""
+    if len(table.columns) > MOST_COLUMNS:
+        raise TooLargeError(
+            f"{table.name} has {len(table.columns)} columns; at most {MOST_COLUMNS} are looked over.",
+            "Name those that a code may look at: --use A,B,C.",
+        )
 
 
 def _used(kind: str, values: int) -> str:

@@ -116,9 +116,9 @@ class Source:
             return _file_digest(self.path)
         whole = hashlib.sha256(repr(list(self.columns.items())).encode())
         texts = [f"CAST({identifier(name)} AS VARCHAR)" for name in self.columns]
-        row = " || ".join(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)
+        row = ", ".join(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)
         with reading(self):
-            batches = self.connection.sql(f"SELECT sha256({row}) FROM {self.sql}").to_arrow_reader(ROWS_AT_ONCE)
+            batches = self.connection.sql(f"SELECT sha256(concat({row})) FROM {self.sql}").to_arrow_reader(ROWS_AT_ONCE)
             for batch in batches:
                 whole.update("".join(batch.column(0).to_pylist()).encode())
         return whole.hexdigest()

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from choral.errors import FileInTheWayError, ProblemError
-from choral.show.commands.fit_words import about_table, card_lines, side_lines, summary, summary_lines, table_lines
+from choral.show.commands.fit_words import (
+    about_table,
+    card_lines,
+    column_lines,
+    first_lines,
+    side_lines,
+    summary,
+    summary_lines,
+    table_lines,
+)
 from choral.show.options import (
     EXAMPLE,
     Against,
@@ -72,8 +81,13 @@ EXAMPLES = examples(
 def fit(
     table: Table,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="The release file to write. It holds the law and the key: keep it.")
-    ],
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="The release file to write. It holds the law and the key: keep it. Default: the table's name, with .choral.",
+        ),
+    ] = None,
     reveal: Reveal = None,
     protect: Protect = None,
     against: Against = None,
@@ -136,6 +150,9 @@ def fit(
     engine: Engine = "duckdb",
     master: Master = None,
     force: Force = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also how it was solved, all digits, all columns.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the most telling private channel for a table, verify it and save it, with how records become its states.
@@ -146,10 +163,12 @@ def fit(
     from choral.ledger.book import beside
     from choral.release.card import card_of, check_precision
     from choral.release.meaning import Meaning
+    from choral.release.usefulness import warning
     from choral.show.progress import interval_bar
     from choral.tables.points import read_points
     from choral.verifier.names import remarks_on
 
+    output = _beside_here(table) if output is None else output
     losses = utility if utility and Path(utility).suffix.lower() == ".csv" else None  # the others are names
     read = {
         "the loss": losses,
@@ -175,7 +194,7 @@ def fit(
             raise ProblemError(
                 f"{table} is a law without a table.", "Leave out all options about tables, cards and keys."
             )
-        _fit_example(table, question, limits, output, force, as_json)
+        _fit_example(table, question, limits, output, force, as_json, verbose)
         return
     own = None if points is None else read_points(points)
     reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
@@ -194,6 +213,8 @@ def fit(
     if as_json:
         files: dict[str, Any] = {"release": str(output), "card": card and str(card), "key": key and str(key)}
         about = {**about_table(release), "left_out": dropped, "remarks": remarks}
+        about["columns"] = None if release.look is None else release.look.to_document()["columns"]
+        about["warning"] = warning(release) or None
         about["side_knowledge"] = [fear.to_json() for fear in fears]
         if recorded is not None:
             files |= {"ledger": str(book), "new_ledger": recorded.new, "remarks": [*remarks, *recorded.remarks]}
@@ -202,12 +223,13 @@ def fit(
         return
     meaning = Meaning(release)
     typer.echo(f"result       {meaning.first_line()}")
-    for line in [*summary_lines(release.disclosure, release.recipe), *table_lines(release, rules, dropped)]:
-        typer.echo(line)
-    for line in [*meaning.lines(), *side_lines(fears, release.information)]:
+    said = [*first_lines(release), *summary_lines(release.disclosure, release.recipe, verbose)]
+    said += [*column_lines(release, verbose), *table_lines(release, rules, dropped)]
+    for line in [*said, *meaning.lines(), *side_lines(fears, release.information)]:
         typer.echo(line)
     for remark in remarks:
-        typer.echo(f"remark       {remark}")
+        if not (release.look is not None and remark.startswith("left out: ")):  # the list of columns says so
+            typer.echo(f"remark       {remark}")
     typer.echo(f"took         {seconds:.1f} s, counting, solving and verifying")
     what = "the law" if key is not None else "the law and the key"
     typer.echo(f"saved        {output} (it holds {what}: keep it to yourself; check it with: choral verify {output})")
@@ -290,7 +312,17 @@ def _left_out(table: str, release: Release) -> int:
         return source.rows() - release.recipe.table_rows
 
 
-def _fit_example(table: str, question: Question, limits: Limits, output: Path, force: bool, as_json: bool) -> None:
+def _beside_here(table: str) -> Path:
+    """Where a release is written unless told: in this folder, by the name of its table."""
+    name = (
+        table.removeprefix(EXAMPLE).replace(":", "-") if table.startswith(EXAMPLE) else Path(table.split("::")[-1]).stem
+    )
+    return Path(f"{name}.choral")
+
+
+def _fit_example(
+    table: str, question: Question, limits: Limits, output: Path, force: bool, as_json: bool, verbose: bool
+) -> None:
     """Solve for a law without a table; what is saved is a disclosure."""
     from choral.design.disclose import solved
     from choral.problem.pose import problem_of
@@ -303,7 +335,7 @@ def _fit_example(table: str, question: Question, limits: Limits, output: Path, f
     if as_json:
         print_json({**summary(found), "release": str(output)})
         return
-    for line in summary_lines(found):
+    for line in summary_lines(found, verbose=verbose):
         typer.echo(line)
     typer.echo(f"saved        {output} (it holds the law: keep it to yourself; check it with: choral verify {output})")
 

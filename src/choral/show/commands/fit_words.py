@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from choral.tables.recipe import Recipe
     from choral.tables.rules import TableRules
 
+MOST_COLUMNS = 60
+"""Columns of a table that are listed: more than fit on a page are for who asks."""
 MOST_SHOWN = 5
 """Rare protected values that are listed."""
 
@@ -40,26 +42,36 @@ def summary(found: Disclosure) -> dict[str, Any]:
     }
 
 
-def summary_lines(found: Disclosure, recipe: Recipe | None = None) -> list[str]:
-    """What a disclosure says of itself, for people."""
+def summary_lines(found: Disclosure, recipe: Recipe | None = None, verbose: bool = False) -> list[str]:
+    """What a disclosure says of itself, for people; `verbose` gives all digits, and how it was found."""
     entropy, everything = found.problem.entropy_of_target, found.problem.information_of_states
     merged = " (rare combinations merged)" if recipe is not None and recipe.merged else ""
+    told, all_, whole = (f"{x:.9f}" if verbose else few_digits(x) for x in (found.information, everything, entropy))
     return [
         f"reveals      {found.problem.target.name}",
         *_protection(found, recipe),
-        f"disclosed    {found.information:.9f} bits, of {everything:.9f} that the used columns tell{merged} and "
-        f"{entropy:.9f} in all",
-        *_value_lines(found),
+        f"disclosed    {told} bits, of {all_} that the used columns tell{merged} and {whole} in all",
+        *_value_lines(found, verbose),
         f"codes        {found.codes}, for {counted(len(found.states), 'state')}",
-        f"how          {found.how}",
+        *([f"how          {found.how}"] if verbose else []),
     ]
 
 
-def _value_lines(found: Disclosure) -> list[str]:
+def few_digits(bits: float) -> str:
+    """Bits for people: four decimals, or three digits of what is smaller.
+
+    >>> few_digits(0.322465753), few_digits(0.000012345), few_digits(0.0)
+    ('0.3225', '1.23e-05', '0')
+    """
+    return f"{bits:.4f}" if bits >= 0.001 else f"{bits:.3g}"
+
+
+def _value_lines(found: Disclosure, verbose: bool) -> list[str]:
     """What the code is worth for its utility, and what no private code is worth more than."""
     utility = found.problem.utility
     if utility is None:
-        return [f"certified    no private channel exceeds {found.upper_bound:.9f} bits"]
+        most = f"{found.upper_bound:.9f}" if verbose else few_digits(found.upper_bound)
+        return [f"certified    no private code tells more than {most} bits"]
     units = {"accuracy": "right decisions", "loss": "minus the expected loss", "squares": "of variance explained"}
     lines = [
         f"worth        {found.value:.9g} {units[utility.name]}; without a code {found.value_without:.9g}",
@@ -148,7 +160,8 @@ def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
     for column in recipe.columns:
         if column.edges is not None:
             how = f" ({understood(column.name, rules.bins[column.name])})" if column.name in rules.bins else ""
-            lines.append(f"bins         {column.name}: {', '.join(map(str, column.values))}{how}")
+            shown = ", ".join("missing" if value is None else str(value) for value in column.values)
+            lines.append(f"bins         {column.name}: {shown}{how}")
     if recipe.law["outside"]:
         lines.append(
             f"outside      {counted(recipe.law['outside'], 'record')} of the table cannot occur under the law: no code"
@@ -244,16 +257,33 @@ def rare_values(problem: Problem, recipe: Recipe) -> list[str]:
     ]
 
 
+def first_lines(release: Release) -> list[str]:
+    """What stands above all figures where a release is hardly of use: why, and what helps."""
+    from choral.release.usefulness import warning
+
+    said = warning(release)
+    if said:
+        return [f"WARNING      {said}"]
+    if release.information == 0:
+        return ["WARNING      nothing is told: use more columns that are not protected, or protect fewer"]
+    return []
+
+
+def column_lines(release: Release, verbose: bool) -> list[str]:
+    """What each column of the table is, and what becomes of it, where all were looked over."""
+    if release.look is None:
+        return []
+    lines = release.look.lines()
+    shown = lines if verbose else lines[:MOST_COLUMNS]
+    more = [f"… and {len(lines) - len(shown)} more (--verbose)"] if len(shown) < len(lines) else []
+    return [f"{'columns' if i == 0 else '':<13}{line}" for i, line in enumerate([*shown, *more])]
+
+
 def _remarks(release: Release, asked: bool = False) -> list[str]:
     """What a curator might overlook in the numbers; `asked` says that rare protected values were decided about."""
     found, recipe = release.disclosure, release.recipe
     lines, merging = [], merging_words(found.problem, recipe)
-    if found.information == 0:
-        why = f"Of this, {merging}" if merging else "Use more columns that are not protected, or protect fewer"
-        lines.append(
-            f"remark       nothing is told: every record's code says the same. {why}; choral bounds says what is possible"
-        )
-    elif merging:
+    if merging and recipe.points is None:  # bins of a score are merged with their neighbours, which loses little
         lines.append(f"remark       {merging}")
     values = [] if asked else rare_values(found.problem, recipe)
     if values:

@@ -1,0 +1,104 @@
+"""Whether a release is of use; and where it tells little of what its columns tell, why, and what would help: measured.
+
+What columns tell is measured on the law before rare combinations were merged: of a score by its bins, of columns that are
+counted as they stand by the most telling one, since all together tell each record apart in a table of many columns. What
+chance tells is taken off: of k values and m values of the target about (k-1)(m-1)/(2 n ln 2) bits on n records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from choral.describe.joint import Joint
+from choral.problem.kernel import Problem
+from choral.release.file import Release
+from choral.tables.recipe import Recipe
+
+LITTLE = 0.1
+"""Share of what the columns tell below which a release is hardly of use."""
+NOTHING = 7.0
+"""Bits in all records together below which columns may tell by chance what they tell: some deviations of it."""
+
+
+def warning(release: Release) -> str:
+    """Why a release tells less than a tenth of what its columns tell, and what would help; nothing where it tells more.
+
+    Only of a release that was fitted here and now: a file does not hold what was merged.
+    """
+    found, recipe = release.disclosure, release.recipe
+    problem, law = found.problem, release.unmerged
+    if recipe.law["kind"] != "frequencies" or recipe.after is not None or law is None:
+        return ""
+    could = max(problem.information_of_states, told_by_columns(law, recipe))
+    if could * recipe.table_rows < NOTHING or found.information >= LITTLE * could:
+        return ""
+    share = found.information / could
+    said = f"this tells {share:.1%} of what the columns tell about {problem.target.name} ({could:.3g} bits), because"
+    if problem.information_of_states < could / 2:
+        return f"{said} {_merging(law, problem, recipe)}"
+    if found.upper_bound >= LITTLE * could:
+        return f"{said} the search ended early: up to {found.upper_bound:.3g} bits may be possible; give it more time"
+    return f"{said} {_protection(law, recipe)}"
+
+
+def told_by_columns(law: Joint, recipe: Recipe) -> float:
+    """What the score, or the most telling of the used columns, tells about the target in these records, in bits."""
+    if recipe.points is not None and recipe.points.name in law.names:
+        return corrected(law, recipe.reveal, [recipe.points.name])
+    names = [name for name in recipe.use if name in law.names and name not in recipe.reveal]
+    return max((corrected(law, recipe.reveal, [name]) for name in names), default=0.0)
+
+
+def corrected(law: Joint, reveal: Sequence[str], names: Sequence[str]) -> float:
+    """What columns tell in these records beyond what chance would, in bits."""
+    chance = (len(law.weights(names)) - 1) * (len(law.weights(reveal)) - 1) / (2 * law.total * math.log(2))
+    return max(0.0, law.mutual_information(reveal, names) - chance)
+
+
+def _merging(law: Joint, problem: Problem, recipe: Recipe) -> str:
+    rare, all_ = sum(recipe.merged), len(recipe.combinations)
+    records = sum(problem.weights[recipe.kept :]) / problem.total
+    why = f"{rare} of {all_} combinations are rare ({records:.0%} of the records) and cannot be told apart"
+    if recipe.points is not None:
+        return f"{why}: protect less, or against less (--against), or cut the numbers among it into bins (--bins)"
+    return f"{why}: leave out --use to learn a score{_fewer(law, recipe)}"
+
+
+def _fewer(law: Joint, recipe: Recipe) -> str:
+    """The columns, the most telling first, that tell most after merging: measured with each number of them."""
+    fixed = [name for name in recipe.use if any(name in group for group in recipe.protect)]
+    free = [name for name in recipe.use if name not in fixed and name in law.names]
+    free.sort(key=lambda name: -corrected(law, recipe.reveal, [name]))
+    tried = {n: _after_merging(law, recipe, fixed, free[:n]) for n in range(1, len(free))}
+    best = max(tried, key=tried.__getitem__, default=0)
+    if not best or tried[best] * recipe.table_rows < NOTHING:
+        return ""
+    return f", or use {', '.join([*fixed, *free[:best]])}"
+
+
+def _after_merging(law: Joint, recipe: Recipe, fixed: Sequence[str], chosen: Sequence[str]) -> float:
+    """What these columns tell beyond the fixed ones if what is rare is one state of its fixed values, in bits."""
+    names, reveal = [*fixed, *chosen], list(recipe.reveal)
+    each = recipe.table_rows / law.total
+    common = {cell for cell, n in law.weights(names).items() if n * each >= recipe.min_count}
+    counts: Counter[tuple[object, ...]] = Counter()
+    for cell, n in law.weights([*names, *reveal]).items():
+        state, told = cell[: len(names)], cell[len(names) :]
+        counts[(*(state if state in common else (*state[: len(fixed)], None)), "|", *told)] += n
+    merged = Joint.from_counts({(key[: -len(reveal)], key[-len(reveal) :]): n for key, n in counts.items()}, ["s", "w"])
+    before = law.mutual_information(reveal, fixed) if fixed else 0.0
+    return corrected(merged, ["w"], ["s"]) - before
+
+
+def _protection(law: Joint, recipe: Recipe) -> str:
+    """What is protected, and how much of the target it tells by itself: a code can tell none of that."""
+    there = [group for group in recipe.protect if set(group) <= set(law.names)]
+    told = {"+".join(group): corrected(law, recipe.reveal, group) for group in there}
+    most = max(told, key=told.__getitem__, default="")
+    named = f" ({most} alone tells {told[most]:.3g} bits of it)" if most else ""
+    return (
+        f"what is protected goes with the target{named}: protect fewer columns, or use more that are not protected; "
+        "choral suggest says what protecting each costs"
+    )
