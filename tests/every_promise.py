@@ -77,7 +77,7 @@ class Case:
         self.utility = pick.choice(["bits", "accuracy", "loss", "squares"])
         if self.itself:
             self.utility = "bits"
-        elif self.utility == "bits" and pick.random() < 0.4:
+        elif pick.random() < 0.25:
             other = self._law(sizes, 0.3)
             if self._within(other):
                 self.also = [other]
@@ -212,8 +212,7 @@ class Case:
         if self.itself:
             d = ch.self_disclose(joint, self.protect, self.use, codes=self.codes)
         else:
-            more = {"also": also} if also else {"utility": utility}
-            d = ch.disclose(joint, "W", self.protect, self.use, codes=self.codes, **more)
+            d = ch.disclose(joint, "W", self.protect, self.use, also=also, utility=utility, codes=self.codes)
         assert self.kept(d), "a promise is broken"
         assert d.verify()["verified"]
         assert self.codes is None or d.codes <= self.codes

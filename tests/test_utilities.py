@@ -407,16 +407,41 @@ def test_squares_beyond_floats_are_refused():
 
 
 def test_a_utility_where_there_is_none_is_refused():
-    """Compact laws, budgets, further laws: each with what to do."""
+    """Compact laws and budgets: each with what to do."""
     joint = ch.examples.bsc_and_bec()
     for law, also in (
         (ch.Exchangeable(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], n=3), {}),
         (joint, {"ratio": {"X1": 2}}),
-        (joint, {"also": [joint]}),
     ):
         with pytest.raises(ProblemError, match="accuracy") as refused:
             ch.disclose(law, utility="accuracy", **also)
         assert refused.value.remedy
+
+
+@pytest.mark.parametrize("utility", ["accuracy", "squares"])
+def test_a_utility_under_several_laws(utility, tmp_path):
+    """Worth less than under one law, private under both, proved with their equations; a forged equation is refused."""
+    cells = [(w, z, v, x) for w in range(2) for z in range(2) for v in range(2) for x in range(3)]
+    laws = [
+        ch.Joint.from_counts(
+            {c: 1 + (5 * c[0] * c[3] + 2 * c[1] + k * c[2] * c[3]) % 7 for c in cells}, ["W", "Z", "V", "X"]
+        )
+        for k in (1, 3)
+    ]
+    asked = {"protect": ["Z", "Z | V"], "use": ["Z", "V", "X"], "utility": utility}
+    alone, d = ch.disclose(laws[0], "W", **asked), ch.disclose(laws[0], "W", also=laws[1:], **asked)
+    assert d.value_without < d.value < alone.value_bound
+    assert all(leak.zero for law in ch.audit(d).laws for leak in (*law.groups, *law.given))
+    assert len(ch.audit(d).laws) == 2
+    assert ch.load(d.save(tmp_path / "d.choral")) == d
+    rows = d.document["best"]["rows"]
+    assert any(row[0] == "also" for row in rows)
+    place = next(i for i, row in enumerate(rows) if row[0] == "also")
+    for bad in (["also", 1], ["also", 0, 9, 0], ["other", 0], ["also", 0, "known", 0, 99]):
+        with pytest.raises(VerificationError, match="bad row"):
+            certificate.check(
+                altered(d.document, lambda document, bad=bad: document["best"]["rows"].__setitem__(place, bad))
+            )
 
 
 def test_pose_knows_no_utility():

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from choral.exact.pivots import System, pivoted
 from choral.exact.repair import repair
-from choral.problem.form import equations, incidence
+from choral.problem.form import equations
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, row_of
 from choral.problem.utility import Lines
@@ -77,14 +77,11 @@ def best_for_lines(
 
 
 def _purpose(problem: Problem, lines: Lines, prices: Sequence[Sequence[Fraction]]) -> PurposeBound:
-    """Prices of integer costs against integer equations as multipliers of p(s) (P(z | s) - p(z)), and their kin.
-
-    An integer equation is total · (w(s; z) - n(z) w(s) / total), or total · divisor times what a condition's row is.
-    """
-    rows = equations(problem).rows
-    unit = [Fraction(problem.total * incidence(problem).divisor[i], lines.scale) for i in rows]
-    nu = tuple(tuple(x * u for x, u in zip(row, unit, strict=True)) for row in prices)
-    return PurposeBound(rows, nu)
+    """Prices of integer costs against integer equations as multipliers of p(s) (P(z | s) - p(z)), and their kin."""
+    asked = equations(problem)
+    units = [Fraction(unit, lines.scale) for unit in asked.units()]
+    nu = tuple(tuple(x * u for x, u in zip(row, units, strict=True)) for row in prices)
+    return PurposeBound(asked.rows, nu)
 
 
 def _scored(

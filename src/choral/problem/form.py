@@ -249,6 +249,13 @@ class Equations:
             )
         return found
 
+    def units(self) -> list[int]:
+        """For each equation e the number u with integer = u · w(s) e(s)."""
+        known, total = incidence(self.problem), self.problem.total
+        further = further_rows(self.problem)
+        inside = len(known.rows)
+        return [total * known.divisor[i] if i < inside else further[i - inside].divisor for i in self.rows]
+
     def basis(self, states: Sequence[int]) -> list[int]:
         """The first of these states, as many as there are equations, at which the equations are independent."""
         columns = list(zip(*self.at(states), strict=True))

@@ -150,11 +150,8 @@ def with_utility(law: Law, problem: Problem, utility: Any) -> Problem:
             f"utility={found.name} with a {type(law).__name__} law.",
             "Give a Joint law, or leave out utility=: compact laws are solved for bits.",
         )
-    if problem.budgets or problem.further:
-        beside = "budgets" if problem.budgets else "further laws"
-        raise ProblemError(
-            f"utility={found.name} together with {beside}.", f"Leave out the {beside.split()[-1]}, or ask for bits."
-        )
+    if problem.budgets:
+        raise ProblemError(f"utility={found.name} together with budgets.", "Leave out the budgets, or ask for bits.")
     return replace(problem, utility=found)
 
 

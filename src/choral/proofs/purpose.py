@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from choral.describe.written import fractions_of, hexadecimal
-from choral.problem.form import Equations, incidence, row_places, rows_at
+from choral.problem.form import Equations, row_places, rows_at
 from choral.problem.kernel import Problem
 from choral.problem.moments import Moments
 from choral.problem.solution import WayBack
@@ -89,15 +89,12 @@ def chord_costs(problem: Problem, knots: tuple[Fraction, ...]) -> tuple[list[lis
 def least_cost(problem: Problem, lines: Lines | tuple[Fraction, ...], bound: PurposeBound) -> Fraction:
     """Σ_s p(s) min_l [line_l(s) - Σ_i ν_li e_i(s)] for these lines, or the chords of these knots."""
     cost, scale = (costs(problem, lines), lines.scale) if isinstance(lines, Lines) else chord_costs(problem, lines)
-    known, total = incidence(problem), problem.total
-    # An equation in integers is total · divisor · w(s) e(s), so ν w e = integer · ν / (total · divisor).
-    nu = [
-        [x * scale / (total * known.divisor[i]) for x, i in zip(row, bound.rows, strict=True)]
-        for row in bound.multipliers
-    ]
+    equations, total = Equations(problem, bound.rows), problem.total
+    units = equations.units()  # an equation in integers is unit · w(s) e(s), so ν w e = integer · ν / unit
+    nu = [[x * scale / unit for x, unit in zip(row, units, strict=True)] for row in bound.multipliers]
     common = math.lcm(*(x.denominator for row in nu for x in row))
     whole = [[int(x * common) for x in row] for row in nu]
-    matrix = Equations(problem, bound.rows).at(range(problem.size))
+    matrix = equations.at(range(problem.size))
     least = 0
     for s in range(problem.size):
         column = [(i, row[s]) for i, row in enumerate(matrix) if row[s]]

@@ -172,7 +172,7 @@ def verified(document, say, until):
     need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
     say(f"holds        the upper bound, {how}")
     if utility:
-        arguments = (law, used, target, groups, conditions, utility, prior, document, value, value_bound)
+        arguments = (law, used, target, groups, conditions, further, utility, prior, document, value, value_bound)
         say(f"holds        that no private code is worth more than stated, {check_value_bound(*arguments)}")
     return {**found, "verified": True, "bound_checked": how}
 

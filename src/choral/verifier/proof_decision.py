@@ -9,6 +9,7 @@ from choral.verifier.claims import brief, need
 from choral.verifier.conditions import condition_row
 from choral.verifier.numbers import common_denominator, rational, size_of
 from choral.verifier.proof_determined import is_beside, places_of
+from choral.verifier.proof_lines import further_row
 from choral.verifier.proof_rank import squares_from_rank
 from choral.verifier.steps import hold, product, spend
 from choral.verifier.utility import SHARE_CERTAIN, SHARE_STATED, Loss, moments, near
@@ -17,7 +18,7 @@ CLAIM = "value bound"
 RANK = "from the rank within the group, laid out again"
 
 
-def check_value_bound(law, used, target, groups, conditions, utility, prior, document, value, stated):
+def check_value_bound(law, used, target, groups, conditions, further, utility, prior, document, value, stated):
     """The stated bound must be what its proof gives, and not below the value; returns what gives it, in words.
 
     A bound on a loss is exact. One on squares is rounded up, by very little.
@@ -26,13 +27,14 @@ def check_value_bound(law, used, target, groups, conditions, utility, prior, doc
     need(isinstance(proof, dict), CLAIM, "no proof is given")
     kind, exactly = proof.get("kind"), isinstance(utility, Loss)
     if kind == "rank" and not exactly:
+        need(not further, CLAIM, "the closed form is about one law")
         first, mean, variance = moments(law, used, target, utility, prior)
         square = squares_from_rank(law, used, groups, conditions, prior, first)
         found, spread, how = (square - mean**2) * utility.step**2, variance * utility.step**2, RANK
     else:
         need(kind == "decision", CLAIM, f"its kind {brief(kind)} is unknown")
         lines = (Actions if exactly else ParabolaChords)(law, used, target, utility, prior, proof)
-        found = lines.value(least_cost(law, used, groups, conditions, lines, prior, proof))
+        found = lines.value(least_cost(law, used, groups, conditions, further, lines, prior, proof))
         spread, how = lines.spread, "from its lines and multipliers"
     found = found if exactly else min(found, spread)  # no more is explained than there is
     good = stated + spread * SHARE_CERTAIN >= found and stated - found <= spread * SHARE_STATED
@@ -99,16 +101,16 @@ class ParabolaChords:
         return (-cost - self.mean**2) * self.step**2
 
 
-def least_cost(law, used, groups, conditions, lines, prior, proof):
+def least_cost(law, used, groups, conditions, further, lines, prior, proof):
     """A private code costs at least Σ_s p(s) min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))], for any multipliers ν.
 
     What an action costs is a line in the posterior: linear in p(s|y), as Σ_s p(s|y) E[ℓ(a, W) | s]. For each code and the
-    line that is least for it, Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy, and so for the equations of a condition; so
+    line that is least for it, Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy, and so for those of a condition or a further law; so
     replacing it, state by state, by the least of all lines less their multipliers can only lower the sum. ∎
 
     All in integers: weights, lines over one denominator, multipliers over another.
     """
-    equations = equations_of(proof, law, groups, conditions, used, prior)
+    equations = equations_of(proof, law, groups, conditions, further, used, prior)
     listed, scale = proof.get("multipliers"), lines.scale
     need(isinstance(listed, list) and len(listed) == lines.count, CLAIM, "it lacks multipliers for a line")
     for row in listed:
@@ -128,16 +130,19 @@ def least_cost(law, used, groups, conditions, lines, prior, proof):
     return Fraction(total, common * scale * law.total)
 
 
-def equations_of(proof, law, groups, conditions, used, prior):
+def equations_of(proof, law, groups, conditions, further, used, prior):
     """For every row of a proof ({state: integer}, divisor): w(s) e(s) = integer / divisor, and Σ_s p(s|y) e(s) = 0."""
     kinds = [sorted(law.weights(group)) for group in groups]
     known, found, seen = iter(places_of(proof, kinds)), [], set()
     for row in proof["rows"]:
         if is_beside(row):
-            need(row[0] == "given", CLAIM, f"bad row {brief(row)}")
-            equation = condition_row(row, conditions, used, prior)
-            need(tuple(row) not in seen, CLAIM, f"bad row {brief(row)}")
-            seen.add(tuple(row))
+            if row[0] == "given":
+                equation = condition_row(row, conditions, used, prior)
+                need(tuple(row) not in seen, CLAIM, f"bad row {brief(row)}")
+                seen.add(tuple(row))
+            else:
+                need(row[0] == "also", CLAIM, f"bad row {brief(row)}")
+                equation = further_row(row, seen, kinds, conditions, further, law, groups, used, prior)
             found.append((equation.numerators, equation.divisor))
             continue
         g, z = next(known)

@@ -174,6 +174,23 @@ class FurtherRow:
             self.numerators[state] = n * (m * both - weights.get(state, 0) * share)
 
 
+def further_row(row, seen, kinds, conditions, further, law, groups, used, prior):
+    """The equation of a further law that a proof names; `seen` are those that it named before."""
+    claim, numbers = "upper bound", row[1:] if len(row) < 5 else [row[1], *row[3:]]
+    good = row[0] == "also" and len(row) in (2, 4, 5) and all(type(x) is int for x in numbers)
+    good = good and 0 <= row[1] < len(further) and (len(row) < 5 or isinstance(row[2], str))
+    need(good and tuple(row) not in seen, claim, f"bad row {brief(row)}")
+    seen.add(tuple(row))
+    other, weights = further[row[1]]
+    if len(row) == 5:
+        return row_under(row, conditions, used, law, prior, other, weights)
+    if len(row) == 2:
+        return FurtherRow(law, prior, other, weights)
+    g, v = row[2:]
+    need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), claim, f"bad row {brief(row)}")
+    return FurtherRow(law, prior, other, weights, other.seen_from(used, groups[g], weights), kinds[g][v])
+
+
 def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
     """Which multiplier belongs to which (group, value) of the law, or equation beside those; and how many there are."""
     known = iter(places_of(proof, kinds))
@@ -187,24 +204,7 @@ def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
             need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
             seen.add(tuple(row))
             continue
-        need(row[0] == "also", "upper bound", f"bad row {brief(row)}")
-        numbers = row[1:] if len(row) < 5 else [row[1], *row[3:]]
-        good = len(row) in (2, 4, 5) and all(type(x) is int for x in numbers) and 0 <= row[1] < len(further)
-        need(good and (len(row) < 5 or isinstance(row[2], str)), "upper bound", f"bad row {brief(row)}")
-        need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
-        seen.add(tuple(row))
-        other, weights = further[row[1]]
-        if len(row) == 5:
-            beyond.append((i, row_under(row, conditions, used, law, prior, other, weights)))
-            continue
-        if len(row) == 2:
-            beyond.append((i, FurtherRow(law, prior, other, weights)))
-            continue
-        g, v = row[2:]
-        need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), "upper bound", f"bad row {brief(row)}")
-        beyond.append(
-            (i, FurtherRow(law, prior, other, weights, other.seen_from(used, groups[g], weights), kinds[g][v]))
-        )
+        beyond.append((i, further_row(row, seen, kinds, conditions, further, law, groups, used, prior)))
     return places, beyond, len(proof["rows"])
 
 

@@ -59,11 +59,7 @@ def utility_of(document, law, target):
         return None
     need(document["version"] == 2, claim, "it belongs to version 2 of the format")
     need(isinstance(law, Table), claim, "it is defined for laws that are tables")
-    need(
-        not document.get("also") and document.get("budgets") is None,
-        claim,
-        "it is not defined beside budgets or further laws",
-    )
+    need(document.get("budgets") is None, claim, "it is not defined beside budgets")
     values = sorted(law.weights(target))
     kind = given.get("kind") if isinstance(given, dict) else None
     members = {"kind", "actions", "loss"} if kind == "loss" else {"kind"}

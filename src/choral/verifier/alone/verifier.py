@@ -2060,6 +2060,23 @@ class FurtherRow:
             self.numerators[state] = n * (m * both - weights.get(state, 0) * share)
 
 
+def further_row(row, seen, kinds, conditions, further, law, groups, used, prior):
+    """The equation of a further law that a proof names; `seen` are those that it named before."""
+    claim, numbers = "upper bound", row[1:] if len(row) < 5 else [row[1], *row[3:]]
+    good = row[0] == "also" and len(row) in (2, 4, 5) and all(type(x) is int for x in numbers)
+    good = good and 0 <= row[1] < len(further) and (len(row) < 5 or isinstance(row[2], str))
+    need(good and tuple(row) not in seen, claim, f"bad row {brief(row)}")
+    seen.add(tuple(row))
+    other, weights = further[row[1]]
+    if len(row) == 5:
+        return row_under(row, conditions, used, law, prior, other, weights)
+    if len(row) == 2:
+        return FurtherRow(law, prior, other, weights)
+    g, v = row[2:]
+    need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), claim, f"bad row {brief(row)}")
+    return FurtherRow(law, prior, other, weights, other.seen_from(used, groups[g], weights), kinds[g][v])
+
+
 def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
     """Which multiplier belongs to which (group, value) of the law, or equation beside those; and how many there are."""
     known = iter(places_of(proof, kinds))
@@ -2073,24 +2090,7 @@ def rows_of(proof, kinds, conditions, further, law, groups, used, prior):
             need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
             seen.add(tuple(row))
             continue
-        need(row[0] == "also", "upper bound", f"bad row {brief(row)}")
-        numbers = row[1:] if len(row) < 5 else [row[1], *row[3:]]
-        good = len(row) in (2, 4, 5) and all(type(x) is int for x in numbers) and 0 <= row[1] < len(further)
-        need(good and (len(row) < 5 or isinstance(row[2], str)), "upper bound", f"bad row {brief(row)}")
-        need(tuple(row) not in seen, "upper bound", f"bad row {brief(row)}")
-        seen.add(tuple(row))
-        other, weights = further[row[1]]
-        if len(row) == 5:
-            beyond.append((i, row_under(row, conditions, used, law, prior, other, weights)))
-            continue
-        if len(row) == 2:
-            beyond.append((i, FurtherRow(law, prior, other, weights)))
-            continue
-        g, v = row[2:]
-        need(0 <= g < len(groups) and 0 <= v < len(kinds[g]), "upper bound", f"bad row {brief(row)}")
-        beyond.append(
-            (i, FurtherRow(law, prior, other, weights, other.seen_from(used, groups[g], weights), kinds[g][v]))
-        )
+        beyond.append((i, further_row(row, seen, kinds, conditions, further, law, groups, used, prior)))
     return places, beyond, len(proof["rows"])
 
 
@@ -2371,11 +2371,7 @@ def utility_of(document, law, target):
         return None
     need(document["version"] == 2, claim, "it belongs to version 2 of the format")
     need(isinstance(law, Table), claim, "it is defined for laws that are tables")
-    need(
-        not document.get("also") and document.get("budgets") is None,
-        claim,
-        "it is not defined beside budgets or further laws",
-    )
+    need(document.get("budgets") is None, claim, "it is not defined beside budgets")
     values = sorted(law.weights(target))
     kind = given.get("kind") if isinstance(given, dict) else None
     members = {"kind", "actions", "loss"} if kind == "loss" else {"kind"}
@@ -2508,7 +2504,7 @@ CLAIM = "value bound"
 RANK = "from the rank within the group, laid out again"
 
 
-def check_value_bound(law, used, target, groups, conditions, utility, prior, document, value, stated):
+def check_value_bound(law, used, target, groups, conditions, further, utility, prior, document, value, stated):
     """The stated bound must be what its proof gives, and not below the value; returns what gives it, in words.
 
     A bound on a loss is exact. One on squares is rounded up, by very little.
@@ -2517,13 +2513,14 @@ def check_value_bound(law, used, target, groups, conditions, utility, prior, doc
     need(isinstance(proof, dict), CLAIM, "no proof is given")
     kind, exactly = proof.get("kind"), isinstance(utility, Loss)
     if kind == "rank" and not exactly:
+        need(not further, CLAIM, "the closed form is about one law")
         first, mean, variance = moments(law, used, target, utility, prior)
         square = squares_from_rank(law, used, groups, conditions, prior, first)
         found, spread, how = (square - mean**2) * utility.step**2, variance * utility.step**2, RANK
     else:
         need(kind == "decision", CLAIM, f"its kind {brief(kind)} is unknown")
         lines = (Actions if exactly else ParabolaChords)(law, used, target, utility, prior, proof)
-        found = lines.value(least_cost(law, used, groups, conditions, lines, prior, proof))
+        found = lines.value(least_cost(law, used, groups, conditions, further, lines, prior, proof))
         spread, how = lines.spread, "from its lines and multipliers"
     found = found if exactly else min(found, spread)  # no more is explained than there is
     good = stated + spread * SHARE_CERTAIN >= found and stated - found <= spread * SHARE_STATED
@@ -2590,16 +2587,16 @@ class ParabolaChords:
         return (-cost - self.mean**2) * self.step**2
 
 
-def least_cost(law, used, groups, conditions, lines, prior, proof):
+def least_cost(law, used, groups, conditions, further, lines, prior, proof):
     """A private code costs at least Σ_s p(s) min_l [line_l(s) - Σ_i ν_li (P(z_i | s) - p(z_i))], for any multipliers ν.
 
     What an action costs is a line in the posterior: linear in p(s|y), as Σ_s p(s|y) E[ℓ(a, W) | s]. For each code and the
-    line that is least for it, Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy, and so for the equations of a condition; so
+    line that is least for it, Σ_s p(s|y) (P(z|s) - p(z)) = 0 by privacy, and so for those of a condition or a further law; so
     replacing it, state by state, by the least of all lines less their multipliers can only lower the sum. ∎
 
     All in integers: weights, lines over one denominator, multipliers over another.
     """
-    equations = equations_of(proof, law, groups, conditions, used, prior)
+    equations = equations_of(proof, law, groups, conditions, further, used, prior)
     listed, scale = proof.get("multipliers"), lines.scale
     need(isinstance(listed, list) and len(listed) == lines.count, CLAIM, "it lacks multipliers for a line")
     for row in listed:
@@ -2619,16 +2616,19 @@ def least_cost(law, used, groups, conditions, lines, prior, proof):
     return Fraction(total, common * scale * law.total)
 
 
-def equations_of(proof, law, groups, conditions, used, prior):
+def equations_of(proof, law, groups, conditions, further, used, prior):
     """For every row of a proof ({state: integer}, divisor): w(s) e(s) = integer / divisor, and Σ_s p(s|y) e(s) = 0."""
     kinds = [sorted(law.weights(group)) for group in groups]
     known, found, seen = iter(places_of(proof, kinds)), [], set()
     for row in proof["rows"]:
         if is_beside(row):
-            need(row[0] == "given", CLAIM, f"bad row {brief(row)}")
-            equation = condition_row(row, conditions, used, prior)
-            need(tuple(row) not in seen, CLAIM, f"bad row {brief(row)}")
-            seen.add(tuple(row))
+            if row[0] == "given":
+                equation = condition_row(row, conditions, used, prior)
+                need(tuple(row) not in seen, CLAIM, f"bad row {brief(row)}")
+                seen.add(tuple(row))
+            else:
+                need(row[0] == "also", CLAIM, f"bad row {brief(row)}")
+                equation = further_row(row, seen, kinds, conditions, further, law, groups, used, prior)
             found.append((equation.numerators, equation.divisor))
             continue
         g, z = next(known)
@@ -3226,7 +3226,7 @@ def verified(document, say, until):
     need(stated_bound >= stated_information, "upper bound", "it is below the information that is disclosed")
     say(f"holds        the upper bound, {how}")
     if utility:
-        arguments = (law, used, target, groups, conditions, utility, prior, document, value, value_bound)
+        arguments = (law, used, target, groups, conditions, further, utility, prior, document, value, value_bound)
         say(f"holds        that no private code is worth more than stated, {check_value_bound(*arguments)}")
     return {**found, "verified": True, "bound_checked": how}
 
