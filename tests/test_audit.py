@@ -146,10 +146,10 @@ def test_at_most_five_findings_are_said_and_the_gravest_is_first(found):
     assert len(found.findings) > 5
     said = [str(finding) for finding in found.findings if str(finding) in found.summary]
     assert said == [str(finding) for finding in found.findings[:5]]
-    grades = [finding.grade for finding in found.findings]
+    grades = [finding.rank[0] for finding in found.findings]
     assert grades == sorted(grades)
     for one, other in pairwise(found.findings):
-        assert one.grade < other.grade or one.gain >= other.gain - 1e-6
+        assert one.rank[0] < other.rank[0] or one.gain >= other.gain - 1e-6
     worst = max((leak for leak in found.knowing), key=lambda leak: leak.guess_after - leak.guess_before)
     assert any(
         finding.leak == worst and f"{100 * float(worst.guess_after):.1f}".removesuffix(".0") in finding.sentence

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction as F
 from html.parser import HTMLParser
@@ -15,14 +16,19 @@ import pytest
 from typer.testing import CliRunner
 
 import choral as ch
+from choral.auditing.advice import guarantee
 from choral.auditing.audit import audit
+from choral.auditing.price import Price
+from choral.describe.display import percent
 from choral.errors import ProblemError, VerificationError
-from choral.release.card import card_of
+from choral.release.card import Card, card_of
 from choral.release.fit import fit
 from choral.release.second import fit_after
 from choral.show.cli import app
 from choral.show.plots.ladder import ladder
-from choral.show.report import render
+from choral.show.plots.signature import signature_of
+from choral.show.report import render, render_public
+from choral.show.report.first import Names
 
 VOID = {"meta", "br"}
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
@@ -133,19 +139,21 @@ def test_what_is_said_first_is_counted_by_hand(release, page):
 def test_every_number_of_the_audit_is_the_audits(release, found, page):
     known = {float(n) for n in numbers_in(found.to_json())}
     shown = page.values("audit")
-    leaks = sum(len(law.groups) for law in found.laws) + len(found.columns) + len(found.together) + len(found.knowing)
+    leaks = len(found.columns) + len(found.together) + len(found.knowing)
+    elsewhere = {(law.groups, law.given) for law in found.laws[1:]} - {(found.laws[0].groups, found.laws[0].given)}
+    leaks += sum(len(groups) + len(given) for groups, given in elsewhere)
     held = {group.columns: release.disclosure.law.entropy(group.columns) for group in release.disclosure.problem.groups}
     beyond = sum(1 + (leak.bound < held[leak.about]) + (leak.certain is not None) for leak in found.composition)
     new = [group for bound in found.out_of_sample for group in bound.groups if group.bound < 1]
     beyond += sum(2 + (group.bits < held[group.about]) for group in new)
     assert len(shown) == 3 * leaks + beyond
     assert {float(n) for n in shown} <= known
-    for law in found.laws:
-        for leak in law.groups:
-            assert float(leak.guess_before) in map(float, shown)
+    for leak in found.laws[0].groups:
+        assert float(leak.guess_before) in map(float, page.values("promise"))
     for leak in found.composition:
         assert f"where {leak.worst[0].count} share a value" in page.text
-    assert found.summary in page.text
+    for finding in found.findings:
+        assert str(finding) in page.text
 
 
 def test_every_other_number_is_the_librarys(release, found, page):
@@ -186,13 +194,18 @@ def test_what_is_read_is_the_number_rounded(page):
 def test_no_number_hides_in_the_prose(release, found, page):
     """Outside `data` elements there are only numbers of fixed sentences, and sentences that the library made."""
     text = page.text
-    made = [found.summary, release.disclosure.how, release.recipe.law["about"], *found.notes]
+    made = [guarantee(found), release.disclosure.how, release.recipe.law["about"], *found.notes]
+    first = [finding for finding in found.findings if finding.kind != "new"][:3]
+    made += [*map(str, found.findings), *(part for one in first for part in (f"{one.sentence}.", one.alike[1:]))]
+    made += [release.disclosure.digest[:12], *(one.remedy[1:] for one in first if one.kind == "together")]
+    made += [signature_of(release.disclosure).finding, str(Names("", "", date.today()))]
     made += [part.title for part in _listings(found)] + [part.caption.rstrip(".") for part in _listings(found)]
     made += [str(cell) for part in _listings(found) for row in part.rows for cell in row if isinstance(cell, str)]
     for part in sorted(filter(NUMBER.search, made), key=len, reverse=True):
         assert " ".join(part.split()) in page.text, part
         text = text.replace(" ".join(part.split()), " ")
     fixed = Counter(["256", "256", "0", "0", "0", "1", "1", "2", str(len(release.recipe.columns))])
+    fixed += Counter([str(len(patients()))])  # page one says how large the table was
     codes = Counter(str(y) for y in range(release.disclosure.codes))
     assert Counter(NUMBER.findall(re.sub(r"choral \d\S*", "", text))) == fixed + codes
 
@@ -208,10 +221,9 @@ def test_pictures_show_the_librarys_numbers(release, page):
     for step in ladder(release.disclosure):
         assert step["text"] in drawn
         assert step["step"] in drawn
-    assert page.tags["svg"] == 4
     labels = [text for tag, key, text in page.attributes if tag == "svg" and key == "aria-label"]
-    assert len(labels) == 4
-    assert any("either way" in label for label in labels)
+    assert len(labels) == 6  # the mark, the signature for wide and for narrow pages, and three more
+    assert sum("either way" in label for label in labels) == 2
 
 
 def test_it_needs_nothing_and_runs_nothing(made, page):
@@ -229,14 +241,12 @@ def test_it_needs_nothing_and_runs_nothing(made, page):
     assert len(ids) == len(set(ids))
     wanted = {text[1:] for _, key, text in page.attributes if key == "href"}
     assert wanted | set(re.findall(r"url\(#([^)]*)\)", made)) <= set(ids)
-    assert len(made) < 250_000
+    assert len(made) < 300_000
 
 
 def test_it_says_loudly_for_whom_it_is(page):
-    start = page.text[:900]
-    assert "Do not publish this page" in start
-    assert "aggregates of the table" in start
-    assert "does not cover this page" in start
+    assert "Do not publish this page" in page.text[:300]
+    assert "Keep the release file, the key and this page" in page.text
 
 
 def test_secrets_stay_out(release, made):
@@ -254,6 +264,9 @@ def test_hostile_names_and_values_are_words():
     script, image = "<script>alert('x')</script>", '"><img src=x onerror=alert(1)>'
     rows = [{script: row["diagnosis"], image: row["smoker"], "&amp;": row["pressure"]} for row in patients(ill=image)]
     release = fit(rows, script, [image], [image, "&amp;"])
+    public = render_public(card_of(release))
+    assert "<script" not in public
+    assert "<img" not in public
     text = render(release, audit(release), card_of(release))
     page = Page(text)
     assert not set(page.tags) & {"script", "img"}
@@ -362,7 +375,7 @@ def test_the_command(release, tmp_path):
     again = CliRunner().invoke(app, arguments)
     assert isinstance(again.exception, ch.errors.FileInTheWayError)
     assert CliRunner().invoke(app, [*arguments, "--force"]).exit_code == 0
-    for wrong, words in ((str(card), "public card"), (str(tmp_path / "none"), "no file")):
+    for wrong, words in ((str(tmp_path / "none"), "no file"),):
         result = CliRunner().invoke(app, ["report", wrong, "-o", str(tmp_path / "x.html")])
         assert words in str(result.exception)
     result = CliRunner().invoke(app, ["report", str(file), "-o", str(tmp_path / "x.pdf")])
@@ -382,6 +395,7 @@ def test_codes_that_fail_are_said_first(release, tmp_path):
     assert result.exit_code == 1, result.exception
     page = Page((tmp_path / "out.html").read_text())
     assert "Do not release: what is promised does not hold here." in page.text[:1200]
+    assert "do not publish them" in page.text[:2400]
 
 
 def test_the_studio_hands_over_the_same_page(release, found, tmp_path):
@@ -389,5 +403,98 @@ def test_the_studio_hands_over_the_same_page(release, found, tmp_path):
 
     release.save(tmp_path / result.RELEASE)
     page = Page(handing.write_report(tmp_path).read_text())
-    assert found.summary in page.text
+    assert str(found.findings[0]) in page.text
     assert page.values("short")[3] == release.disclosure.information
+
+
+def test_three_things_to_decide_are_the_gravest_with_remedy_and_price(release, found):
+    price = Price(F(3, 5), 0.01)
+    gravest = [finding for finding in found.findings if finding.kind != "new"][:3]
+    promises = {finding.promise: price for finding in gravest if finding.promise}
+    assert promises
+    text = render(release, found, None, promises, "patients.csv", date(2026, 3, 1))
+    first = Page(f"{text[: text.index('<h2 id=')]}</main></body></html>").text
+    assert "patients.csv, " in first
+    assert "Made 1 March 2026" in first
+    assert "Three things to decide" in first
+    places = [first.index(f"{finding.sentence}.") for finding in gravest]
+    assert places == sorted(places)
+    for finding in gravest:
+        if finding.kind in ("knowing", "column"):
+            assert f"--protect &#x27;{finding.promise}&#x27;</code>" in text
+    after = release.meaning.told.guess_after
+    assert f"is then guessed right 60 % instead of {percent(after)}" in first
+    assert f"It costs {100 * float(after - F(3, 5)):.1f} points" in first
+
+
+def test_a_price_is_what_a_code_with_the_promise_guesses(release, found):
+    from choral.auditing.side_knowledge import prices
+
+    asked = [finding for finding in found.findings if finding.kind == "knowing"][:1]
+    [(promise, price)] = prices(release, None, asked, 20).items()
+    law = ch.Joint.from_table(patients(), columns=["diagnosis", "sex", "smoker", "pressure"])
+    d = ch.disclose(law, "diagnosis", ["sex", "smoker", promise], ["sex", "smoker", "pressure"])
+    right = sum(p * max(row) for p, row in zip(d.p_y, d.p_w_given_y, strict=True))
+    assert float(price.right) == pytest.approx(float(right), abs=0.02)
+    assert price.bits <= d.upper_bound + 1e-9
+    assert price.bits >= 0.98 * d.information
+
+
+def test_the_public_page_is_made_of_the_card_alone(release, tmp_path):
+    card = card_of(release)
+    card.save(tmp_path / "card.json")
+    arguments = ["report", str(tmp_path / "card.json"), "-o", str(tmp_path / "public.html")]
+    assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
+    text = (tmp_path / "public.html").read_text()
+    page = Page(text)
+    assert text == render_public(json_card(tmp_path / "card.json"))
+    assert (tmp_path / "public.html").stat().st_mode & 0o044
+    assert "Confidential" not in page.text
+    for sentence in (*card.document["guarantee"], *card.document["limits"]):
+        assert " ".join(sentence.split()) in page.text
+    known = {float(n) for n in numbers_in(dict(card.document))}
+    assert {float(value(shown)) for _, shown, _ in page.numbers} <= known
+    exact = {float(p) for v in release.disclosure.problem.groups for p in (F(m, len(patients())) for m in v.marginal)}
+    words = " ".join([page.text, *page.svg, *(text for *_, text in page.numbers)])
+    for share in exact:  # how often protected values occur is the curator's
+        assert percent(share) not in words.replace("\u00a0", " ")
+    refused = CliRunner().invoke(app, [*arguments, "--force", "--table", "t.csv"])
+    assert "made of the card alone" in str(refused.exception)
+
+
+def json_card(path):
+    return ch.load(path)
+
+
+def test_a_card_that_withholds_its_figures_has_a_page_too(release):
+    none = dict.fromkeys(("values", "p_w_given_y", "p_y", "information", "records", "step", "precision"))
+    card = Card({**card_of(release).document, **none, "withheld": "the table is too small"})
+    page = Page(render_public(card))
+    assert "gives no figures about the target" in page.text
+    assert "choral decode" not in page.text
+
+
+LONG = ("a name of " + "two hundred characters " * 9).strip()
+RIGHT_TO_LEFT = "\u05d2\u05d9\u05dc \u05d4\u05de\u05e9\u05ea\u05ea\u05e3"
+
+
+def test_long_and_right_to_left_names_are_words_on_both_pages():
+    rows = [{LONG: row["diagnosis"], RIGHT_TO_LEFT: f"{LONG} {row['sex']}", "b": row["smoker"]} for row in patients()]
+    release = fit(rows, LONG, [RIGHT_TO_LEFT], [RIGHT_TO_LEFT, "b"])
+    for text in (render(release, audit(release)), render_public(card_of(release))):
+        page = Page(text)
+        assert LONG in page.text
+        assert RIGHT_TO_LEFT in page.text
+
+
+def test_a_target_of_forty_values_and_no_path_of_this_machine(tmp_path):
+    rows = [{"w": f"v{(i * i + i // 7) % 40:02}", "sex": "fm"[i % 2], "x": i % 5} for i in range(2400)]
+    release = fit(rows, "w", ["sex"], ["sex", "x"], codes=8, rel_tol=0.05)
+    release.save(tmp_path / "forty.choral")
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    release.report(tmp_path / "page.html", table=str(tmp_path / "t.json"))
+    text = (tmp_path / "page.html").read_text()
+    assert str(tmp_path) not in text
+    page = Page(text)
+    assert "Release forty.choral" in page.text
+    assert "Table t.json, 2400 records" in page.text

@@ -25,6 +25,8 @@ RARE_EVENT = 1e-3
 """Probability from which on it is named that a code gives a value away for sure."""
 UNLIKELY = 0.01
 """An adjusted p-value below which a test is said to fail."""
+SMALL_GAIN = 0.005
+"""Right guesses, of all: half a percentage point. What is learned of something protected below it stands behind."""
 MOST_SAID = 5
 """Findings that a summary ends in: five are read, a list is in the audit."""
 MOST_ALIKE = 3
@@ -51,14 +53,17 @@ class Finding:
     remedy: str
     leak: Leakage | None = None
     promise: str | None = None
+    alike: str = ""
+    """Who else learns the same, in words."""
 
     def __str__(self) -> str:
-        return f"{self.sentence}: {self.remedy}."
+        return f"{self.sentence}{f'; {self.alike}' if self.alike else ''}: {self.remedy}."
 
     @property
     def rank(self) -> tuple[Any, ...]:
         """Where it stands: what breaks a promise first, then by right guesses, then by bits."""
-        return self.grade, -round(self.gain, 6), -self.bits, self.sentence
+        small = self.grade == OPEN and self.gain < SMALL_GAIN
+        return ASIDE if small else self.grade, -round(self.gain, 6), -self.bits, self.sentence
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -67,6 +72,7 @@ class Finding:
             "gain": self.gain,
             "bits": self.bits,
             "sentence": self.sentence,
+            "alike": self.alike,
             "remedy": self.remedy,
             "promise": self.promise,
         }
@@ -212,28 +218,27 @@ def _together(audit: Audit) -> Iterable[Finding]:
 
 
 def _knowing(audit: Audit) -> Iterable[Finding]:
-    large = [leak for leak in audit.knowing if leak.bits >= LARGE]
+    large = sorted((leak for leak in audit.knowing if leak.bits >= LARGE), key=lambda leak: (-_gain(leak), -leak.bits))
+    scored = [leak for leak in large if leak.given == (audit.score,)]
+    if scored:
+        worst, others = scored[0], [leak for leak in scored[1:] if _gain(leak) >= SMALL_GAIN]
+        also = [f"{'+'.join(x.about)} {percent(x.guess_after)} instead of {percent(x.guess_before)}" for x in others]
+        sentence = f"Who can compute the score of a record {', '.join([learns(worst), *also[:MOST_ALIKE]])}"
+        yield Finding("score", OPEN, _gain(worst), worst.bits, sentence, "keep the points to yourself", worst)
     for about in dict.fromkeys(leak.about for leak in large):
-        mine = sorted((leak for leak in large if leak.about == about), key=lambda leak: (-_gain(leak), -leak.bits))
-        scored = [leak for leak in mine if leak.given == (audit.score,)]
-        for leak in scored:
-            sentence = f"Who can compute the score of a record {learns(leak)}"
-            yield Finding("score", OPEN, _gain(leak), leak.bits, sentence, "keep the points to yourself", leak)
-        others = [leak for leak in mine if leak not in scored]
-        if others:
-            yield _side_knowledge(others[0], others[1:])
+        mine = [leak for leak in large if leak.about == about and leak not in scored]
+        if mine:
+            yield _side_knowledge(mine[0], mine[1:])
 
 
 def _side_knowledge(worst: Leakage, others: Sequence[Leakage]) -> Finding:
     promise = f"{'+'.join(worst.about)} | {'+'.join(worst.given)}"
     sentence = f"Somebody who knows {'+'.join(worst.given)} {learns(worst)}"
-    alike = [leak for leak in others if percent(leak.guess_before) != percent(leak.guess_after)][:MOST_ALIKE]
-    if alike:
-        named = ", ".join(
-            f"{'+'.join(x.given)} {percent(x.guess_after)} instead of {percent(x.guess_before)}" for x in alike
-        )
-        sentence += f"; in the same way, who knows {named}"
-    return Finding("knowing", OPEN, _gain(worst), worst.bits, sentence, f"add '{promise}' to --protect", worst, promise)
+    more = [leak for leak in others if percent(leak.guess_before) != percent(leak.guess_after)][:MOST_ALIKE]
+    named = [f"{'+'.join(x.given)} {percent(x.guess_after)} instead of {percent(x.guess_before)}" for x in more]
+    alike = f"in the same way, who knows {', '.join(named)}" if named else ""
+    remedy = f"add '{promise}' to --protect"
+    return Finding("knowing", OPEN, _gain(worst), worst.bits, sentence, remedy, worst, promise, alike)
 
 
 def _beyond(audit: Audit) -> Iterable[Finding]:

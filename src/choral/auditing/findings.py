@@ -50,6 +50,11 @@ def protected(found: Audit) -> list[Listing]:
     ]
 
 
+def protected_elsewhere(found: Audit) -> list[Listing]:
+    """The same under laws where it is not as under the release's own."""
+    return protected(found)[1:]
+
+
 def inside_the_bins(found: Audit) -> list[Listing]:
     """What the code tells about the raw values of protected columns that are binned."""
     if not found.inside:

@@ -14,13 +14,13 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from choral.auditing.advice import Finding
+from choral.auditing.price import Price, priceable, with_one_more
 from choral.auditing.tabulate import STATE, few_valued, grouped, items_of, value_at
 from choral.describe.display import percent
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
-from choral.design.disclose import disclose
 from choral.design.result import Disclosure
-from choral.errors import ChoralError
 from choral.problem.kernel import Conditional
 from choral.problem.promises import read_promise
 from choral.release.file import Release
@@ -38,19 +38,19 @@ MOST_ROWS = 60_000_000
 """Rows that are read in all to look at them: some ten seconds."""
 MOST_SPLITS = 6
 """Of a known column of at most so many values every split in two is tried: 31 of them."""
-COST_TOLERANCE = 0.01
-"""The price of a promise is said in whole percents."""
 
 
 @dataclass(frozen=True)
 class Fear:
     """What somebody who knows a column learns from the code, and the promise that would close it.
 
-    `still_told` is how many bits about the target a code with that promise tells at least, None where it was not found.
+    `still_told` is how many bits about the target a code with that promise tells at least, and `still_right` how often it
+    guesses it right; None where none was found.
     """
 
     leak: Leakage
     still_told: float | None = None
+    still_right: Fraction | None = None
 
     @property
     def promise(self) -> str:
@@ -59,7 +59,8 @@ class Fear:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {**self.leak.to_json(), "promise": self.promise, "still_told": self.still_told}
+        right = None if self.still_right is None else float(self.still_right)
+        return {**self.leak.to_json(), "promise": self.promise, "still_told": self.still_told, "still_right": right}
 
 
 def fears(release: Release, table: Source) -> list[Fear]:
@@ -74,7 +75,10 @@ def fears(release: Release, table: Source) -> list[Fear]:
 def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fear:
     """The fear with what a code that keeps its promise too would tell; as it is, where none is found in time."""
     found = with_promise(release, table, fear, time_limit)
-    return fear if found is None else Fear(fear.leak, found.information)
+    if found is None:
+        return fear
+    price = Price.of(found)
+    return Fear(fear.leak, price.bits, price.right)
 
 
 def with_promise(release: Release, table: Source, fear: Fear, time_limit: float) -> Disclosure | None:
@@ -82,17 +86,8 @@ def with_promise(release: Release, table: Source, fear: Fear, time_limit: float)
 
     None where none is found in time, or where the release is more than a code of one table for bits.
     """
-    problem, recipe = release.disclosure.problem, release.recipe
-    if problem.budgets or problem.further or problem.utility is not None or recipe.after is not None:
-        return None
-    law = law_beside(release, table, fear.leak.given)
-    if law is None:
-        return None
-    promises = [*recipe.promises, fear.promise]
-    try:
-        return disclose(law, recipe.reveal, promises, [STATE], rel_tol=COST_TOLERANCE, time_limit=time_limit)
-    except ChoralError:
-        return None
+    law = law_beside(release, table, fear.leak.given) if priceable(release) else None
+    return None if law is None else with_one_more(law, release, [STATE], fear.promise, time_limit)
 
 
 def law_beside(release: Release, table: Source, known: Sequence[str] = ()) -> Joint | None:
@@ -105,13 +100,45 @@ def law_beside(release: Release, table: Source, known: Sequence[str] = ()) -> Jo
     return None if counts is None else Joint.from_counts(counts, [*names, STATE])
 
 
+def prices(release: Release, table: Source | None, findings: Sequence[Finding], time_limit: float) -> dict[str, Price]:
+    """What the promises cost that findings propose, by promise; those left out that are not found in time.
+
+    Without a table, only of promises about columns that the law of the release has.
+    """
+    found = {}
+    for finding in findings:
+        if finding.promise is None or finding.leak is None:
+            continue
+        promise = finding.promise if finding.leak.given else finding.leak.about
+        price = _price(release, table, promise, (*finding.leak.about, *finding.leak.given), time_limit)
+        if price is not None:
+            found[finding.promise] = price
+    return found
+
+
+def _price(
+    release: Release, table: Source | None, promise: str | tuple[str, ...], named: Sequence[str], time_limit: float
+) -> Price | None:
+    if not priceable(release):
+        return None
+    law = release.disclosure.law.table
+    use: Sequence[str] = release.disclosure.problem.columns
+    if law is None or not set(named) <= set(law.names):
+        law, use = (None if table is None else law_beside(release, table, named)), [STATE]
+    found = None if law is None else with_one_more(law, release, use, promise, time_limit)
+    return None if found is None else Price.of(found)
+
+
 def sentence(fear: Fear, told: float) -> str:
     """For a curator: right guesses, then bits, then what to write and what it costs; `told` is I(W;Y) as it is."""
     leak, [known] = fear.leak, fear.leak.given
     about = "+".join(leak.about)
     cost = ""
     if fear.still_told is not None:
-        cost = f" ({fear.still_told:.3f} bits of the target would still be told, instead of {told:.3f})"
+        right = (
+            "" if fear.still_right is None else f"the target would be guessed right {percent(fear.still_right)}, and "
+        )
+        cost = f" ({right}{fear.still_told:.3f} bits of it would still be told, instead of {told:.3f})"
     return (
         f"somebody who knows {known} guesses {about} right {percent(leak.guess_after)} with the code instead of "
         f"{percent(leak.guess_before)} ({leak.bits:.3f} bits); --protect '{fear.promise}' closes it for who knows {known} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
@@ -111,6 +112,33 @@ def cell_html(cell: Cell) -> str:
     return cell.html() if isinstance(cell, Shown) else escape(cell)
 
 
+_NUMBER = re.compile(r"(-?\d+)(\.\d+)?(\D*)")
+
+
+def aligned(texts: Sequence[str]) -> list[str]:
+    """Numbers of one column with their points below each other, where they stand at the right and all figures are as wide.
+
+    >>> [text.replace("\u2007", "_").replace("\u2008", "_") for text in aligned(["46 %", "72.4 %", "0, exactly"])]
+    ['46.0 %', '72.4 %', '0, exactly']
+    >>> [text.replace("\u2007", "_").replace("\u2008", "_") for text in aligned(["1 bit", "0.25 bits"])]
+    ['1___ bit', '0.25 bits']
+    """
+    if any(re.search(r"\.\d %$", text) for text in texts):
+        texts = [re.sub(r"^(\d+) %$", r"\1.0 %", text) for text in texts]
+    parts = [_NUMBER.fullmatch(text) for text in texts]
+    most = max((len(found[2] or "") for found in parts if found), default=0)
+    padded = []
+    for text, found in zip(texts, parts, strict=True):
+        if found is None or not most:
+            padded.append(text)
+            continue
+        decimals = found[2] or ""
+        room = most - len(decimals)
+        blanks = ("\u2008" + "\u2007" * (room - 1)) if not decimals else "\u2007" * room
+        padded.append(f"{found[1]}{decimals}{blanks}{found[3]}")
+    return padded
+
+
 @dataclass(frozen=True)
 class Listing:
     """A table of words and numbers with its headings, for terminals, notebooks and pages; the first cell heads its row."""
@@ -120,13 +148,35 @@ class Listing:
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
 
+    def numeric(self, k: int) -> bool:
+        """Whether a column has numbers, which stand at the right."""
+        cells = [row[k] for row in self.rows]
+        return any(isinstance(cell, Shown) for cell in cells) and all(
+            isinstance(cell, Shown) or cell == "" for cell in cells
+        )
+
+    def texts(self) -> list[list[str]]:
+        """What stands in the cells, numbers aligned by their decimals."""
+        columns = [
+            aligned([str(row[k]) for row in self.rows]) if self.numeric(k) else [str(row[k]) for row in self.rows]
+            for k in range(len(self.columns))
+        ]
+        return [[column[i] for column in columns] for i in range(len(self.rows))]
+
     def html(self) -> str:
         """The table as HTML, every text escaped."""
-        head = "".join(f"<th scope='col'>{escape(text)}</th>" for text in self.columns)
-        body = "".join(
-            f"<tr><th scope='row'>{cell_html(row[0])}</th>{''.join(f'<td>{cell_html(c)}</td>' for c in row[1:])}</tr>"
-            for row in self.rows
+        number = [" class='number'" if self.numeric(k) else "" for k in range(len(self.columns))]
+        head = "".join(
+            f"<th scope='col'{kind}>{escape(text)}</th>" for kind, text in zip(number, self.columns, strict=True)
         )
+        body = ""
+        for row, texts in zip(self.rows, self.texts(), strict=True):
+            cells = [
+                Shown(cell.value, text) if isinstance(cell, Shown) else text
+                for cell, text in zip(row, texts, strict=True)
+            ]
+            data = "".join(f"<td{kind}>{cell_html(c)}</td>" for kind, c in zip(number[1:], cells[1:], strict=True))
+            body += f"<tr><th scope='row'>{cell_html(cells[0])}</th>{data}</tr>"
         words = ". ".join(text.rstrip(".") for text in (self.title, self.caption) if text)
         title = f"<caption>{escape(words)}</caption>" if words else ""
         columns = f"<thead><tr>{head}</tr></thead>" if any(self.columns) else ""

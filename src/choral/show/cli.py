@@ -21,7 +21,7 @@ from choral.show.commands import reproduce as reproduce_command
 from choral.show.commands import selftest as selftest_command
 from choral.show.commands import studio as studio_command
 from choral.show.commands import suggest as suggest_command
-from choral.show.options import AsJson, examples, print_json
+from choral.show.options import AsJson, Verbose, examples, print_json
 from choral.show.overview import Overview
 from choral.version import __version__
 
@@ -85,6 +85,7 @@ def verify(
         int | None,
         typer.Option(help="Steps that checking may take (one is about 0.1 µs) in place of the default.", min=1),
     ] = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Recompute every claim of a release file; exit status 0 only if all hold.
@@ -94,7 +95,7 @@ def verify(
     """
     from choral.show.commands.verify import verified
 
-    raise typer.Exit(verified(release, as_json, privacy, budget))
+    raise typer.Exit(verified(release, as_json, privacy, budget, verbose))
 
 
 app.command(epilog=suggest_command.EXAMPLES)(suggest_command.suggest)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from choral.tables.rules import TableRules
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="All details: every digit, how it was found, all tables.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Ledger = Annotated[
     Path | None, typer.Option(help="What was made public so far. Default: choral.ledger beside the release.")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choral.show.options import AsJson, examples, print_json
+from choral.show.options import AsJson, Verbose, examples, print_json
+from choral.show.wrapping import paragraph, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,6 +49,7 @@ def audit(
         typer.Option(help="How the codes were drawn: lots or quota. Without it: by quota if they are quotas, exactly."),
     ] = None,
     quota_noise: Annotated[str | None, typer.Option(help="The noise on the quotas, if there was any.")] = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Say in numbers what a release tells: about pairs, other columns, other records, and to who knows more.
@@ -72,22 +74,39 @@ def audit(
     if as_json:
         print_json(found.to_json())
     else:
-        show(found)
+        show(found, verbose)
     if not found.passed:
         raise typer.Exit(1)
 
 
-def show(found: Audit) -> None:
-    """Print the findings for people."""
-    from rich.console import Console
+def show(found: Audit, verbose: bool = False) -> None:
+    """Print what holds and at most five findings, the gravest first; `verbose` has all, after all tables and notes."""
+    from choral.auditing.advice import MOST_SAID, guarantee
 
-    console = Console()
-    for table in tables(found):
-        console.print(table)
-        console.print()
-    for note in found.notes:
-        console.print(note, markup=False, highlight=False)
-    console.print(found.summary, markup=False, highlight=False)
+    if verbose:
+        from rich.console import Console
+
+        console = Console()
+        for table in tables(found):
+            console.print(table)
+            console.print()
+        for note in found.notes:
+            paragraph(note)
+    say(f"{'holds' if found.passed else 'DOES NOT HOLD':<13}{guarantee(found)}")
+    if found.output is not None:
+        codes = f"{found.output.rows} codes that were given out"
+        passed = not any(finding.kind == "codes" for finding in found.findings)
+        say(f"tested       {codes}: {'they pass every test of what is promised' if passed else 'they FAIL'}")
+    every = found.findings
+    shown = every if verbose else every[:MOST_SAID]
+    if not every:
+        say("left open    nothing else that was looked at tells 0.01 bits or more")
+    for number, finding in enumerate(shown, start=1):
+        paragraph(f"{number:>2}. {finding}", "    ")
+    rest = len(every) - len(shown)
+    if not verbose:
+        more = f"{rest} more findings, " if rest else ""
+        say(f"details      {more}all tables and notes: --verbose; for programs: --json")
 
 
 def tables(found: Audit) -> list[Table]:
@@ -103,8 +122,8 @@ def _table(listing: Listing) -> Table:
 
     caption = Text(listing.caption) if listing.caption else None
     table = Table(title=Text(listing.title), title_justify="left", caption=caption, caption_justify="left")
-    for column in listing.columns:
-        table.add_column(Text(column))
-    for row in listing.rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+    for k, column in enumerate(listing.columns):
+        table.add_column(Text(column), justify="right" if listing.numeric(k) else "left")
+    for row in listing.texts():
+        table.add_row(*map(Text, row))
     return table

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from choral.show.options import AsJson, Force, counted, examples, print_json
+from choral.show.wrapping import say
 
 EXAMPLE = examples("choral decode card.json codes.parquet -o posterior.parquet")
 
@@ -35,8 +36,8 @@ def decode(
         facts = {"rows": rows, "reveal": found.document["reveal"], "values": found.document["values"]}
         print_json({**facts, "precision": found.document["precision"], "output": str(output)})
         return
-    typer.echo(
+    say(
         f"decoded      {counted(rows, 'row')}: p({shown_group(found.document['reveal'])} | code), {len(found.columns)} values"
     )
-    typer.echo(f"precision    {found.document['precision']} decimals, as the card has them")
-    typer.echo(f"saved        {output}")
+    say(f"precision    {found.document['precision']} decimals, as the card has them")
+    say(f"saved        {output}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from choral.show.options import AsJson, Engine, Force, Ledger, Master, examples, on_spark, print_json
+from choral.show.wrapping import say
 
 EPILOG = examples(
     "choral disclose release.choral table.parquet -o codes.parquet --id patient",
@@ -114,20 +115,18 @@ def disclose(
         quota = None if done.quota is None else done.quota.to_json()
         print_json({**done.__dict__, "output": str(done.output), "ledger": str(done.ledger), "quota": quota})
         return
-    typer.echo(f"disclosed    {done.disclosed} of {done.rows} rows, {found.disclosure.codes} codes")
+    say(f"disclosed    {done.disclosed} of {done.rows} rows, {found.disclosure.codes} codes")
     if done.dropped:
-        typer.echo(f"left out     {done.dropped} rows with a missing value, as the release says")
+        say(f"left out     {done.dropped} rows with a missing value, as the release says")
     if done.unseen:
-        typer.echo(
-            f"not seen     {done.unseen} rows have code {found.disclosure.codes}, for values not seen at fit time"
-        )
-    typer.echo(f"identified   by {f'column {done.id!r}' if done.id else 'row number in this very table'}")
+        say(f"not seen     {done.unseen} rows have code {found.disclosure.codes}, for values not seen at fit time")
+    say(f"identified   by {f'column {done.id!r}' if done.id else 'row number in this very table'}")
     if done.quota is not None:
         for title, sentence in done.quota.lines:
-            typer.echo(f"{title:<12} {sentence}")
-    typer.echo(f"arranged     {TELLS[done.arrange]}")
+            say(f"{title:<12} {sentence}")
+    say(f"arranged     {TELLS[done.arrange]}")
     if done.with_rows:
-        typer.echo(f"row numbers  {ROWS_TELL}")
-    typer.echo(f"saved        {done.output} (recorded in {done.ledger})")
+        say(f"row numbers  {ROWS_TELL}")
+    say(f"saved        {done.output} (recorded in {done.ledger})")
     for remark in done.remarks:
-        typer.echo(f"ledger       {remark}")
+        say(f"ledger       {remark}")

@@ -47,6 +47,7 @@ from choral.show.options import (
     Table,
     Use,
     UtilityOption,
+    Verbose,
     asked,
     example,
     examples,
@@ -54,6 +55,7 @@ from choral.show.options import (
     print_json,
     ruled,
 )
+from choral.show.wrapping import say
 
 if TYPE_CHECKING:
     from choral.auditing.side_knowledge import Fear
@@ -150,9 +152,7 @@ def fit(
     engine: Engine = "duckdb",
     master: Master = None,
     force: Force = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also how it was solved, all digits, all columns.")
-    ] = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the most telling private channel for a table, verify it and save it, with how records become its states.
@@ -222,23 +222,23 @@ def fit(
         print_json({**summary(release.disclosure), **about, "seconds": round(seconds, 3), **files})
         return
     meaning = Meaning(release)
-    typer.echo(f"result       {meaning.first_line()}")
+    say(f"result       {meaning.first_line()}")
     said = [*first_lines(release), *summary_lines(release.disclosure, release.recipe, verbose)]
     said += [*column_lines(release, verbose), *table_lines(release, rules, dropped)]
     for line in [*said, *meaning.lines(), *side_lines(fears, release.information)]:
-        typer.echo(line)
+        say(line)
     for remark in remarks:
         if not (release.look is not None and remark.startswith("left out: ")):  # the list of columns says so
-            typer.echo(f"remark       {remark}")
-    typer.echo(f"took         {seconds:.1f} s, counting, solving and verifying")
+            say(f"remark       {remark}")
+    say(f"took         {seconds:.1f} s, counting, solving and verifying")
     what = "the law" if key is not None else "the law and the key"
-    typer.echo(f"saved        {output} (it holds {what}: keep it to yourself; check it with: choral verify {output})")
+    say(f"saved        {output} (it holds {what}: keep it to yourself; check it with: choral verify {output})")
     if key is not None:
-        typer.echo(f"key          {key} (whoever has it can undo the guarantee: keep it apart from the release)")
+        say(f"key          {key} (whoever has it can undo the guarantee: keep it apart from the release)")
     for line in () if public is None else card_lines(public, f"{card} (public; recorded in {book}"):
-        typer.echo(line)
+        say(line)
     for remark in () if recorded is None else recorded.remarks:
-        typer.echo(f"ledger       {remark}")
+        say(f"ledger       {remark}")
 
 
 def _side_knowledge(table: str, release: Release, limits: Limits) -> list[Fear]:
@@ -326,6 +326,7 @@ def _fit_example(
     """Solve for a law without a table; what is saved is a disclosure."""
     from choral.design.disclose import solved
     from choral.problem.pose import problem_of
+    from choral.show.plots.signature import finding
     from choral.show.progress import interval_bar
 
     law = example(table)
@@ -335,9 +336,10 @@ def _fit_example(
     if as_json:
         print_json({**summary(found), "release": str(output)})
         return
+    say(f"result       {finding(found)}")
     for line in summary_lines(found, verbose=verbose):
-        typer.echo(line)
-    typer.echo(f"saved        {output} (it holds the law: keep it to yourself; check it with: choral verify {output})")
+        say(line)
+    say(f"saved        {output} (it holds the law: keep it to yourself; check it with: choral verify {output})")
 
 
 def _fitted(

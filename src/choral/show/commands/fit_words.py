@@ -58,24 +58,27 @@ def summary_lines(found: Disclosure, recipe: Recipe | None = None, verbose: bool
 
 
 def few_digits(bits: float) -> str:
-    """Bits for people: four decimals, or three digits of what is smaller.
+    """Bits for people, in three digits.
 
     >>> few_digits(0.322465753), few_digits(0.000012345), few_digits(0.0)
-    ('0.3225', '1.23e-05', '0')
+    ('0.322', '1.23e-05', '0')
     """
-    return f"{bits:.4f}" if bits >= 0.001 else f"{bits:.3g}"
+    return f"{bits:.3g}"
 
 
 def _value_lines(found: Disclosure, verbose: bool) -> list[str]:
     """What the code is worth for its utility, and what no private code is worth more than."""
+    from choral.describe.display import at_most, percent
+
     utility = found.problem.utility
     if utility is None:
-        most = f"{found.upper_bound:.9f}" if verbose else few_digits(found.upper_bound)
+        most = f"{found.upper_bound:.9f}" if verbose else at_most(found.upper_bound)
         return [f"certified    no private code tells more than {most} bits"]
-    units = {"accuracy": "right decisions", "loss": "minus the expected loss", "squares": "of variance explained"}
+    units = {"accuracy": " right decisions", "loss": ": minus the expected loss", "squares": " of variance explained"}
+    shown = "{:.9g}".format if verbose else percent if utility.name == "accuracy" else "{:.4g}".format
     lines = [
-        f"worth        {found.value:.9g} {units[utility.name]}; without a code {found.value_without:.9g}",
-        f"certified    no private code is worth more than {found.value_bound:.9g}",
+        f"worth        {shown(found.value)}{units[utility.name]}; without a code {shown(found.value_without)}",
+        f"certified    no private code is worth more than {shown(found.value_bound)}",
     ]
     if found.actions is not None:
         advice = ", ".join(f"{y}: {action}" for y, action in enumerate(found.actions[:12]))

@@ -3,37 +3,73 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext, redirect_stdout
+import re
+from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from choral.describe.display import at_most
 from choral.show.options import print_json
+from choral.show.wrapping import LABEL, say
 
 FITS = (
     "the recipe leads to the states of this law, with its values and groups; where bins are cut is the curator's word"
 )
 
 
-def verified(release: Path, as_json: bool, privacy: bool = False, budget: int | None = None) -> int:
+TECHNICAL = ("law", "looks at", "not checked", "")
+"""Lines of the verifier that only a check of a check reads; a line without a label belongs to the one before."""
+DIGITS = re.compile(r"\d+\.\d{4,}")
+
+
+def verified(
+    release: Path, as_json: bool, privacy: bool = False, budget: int | None = None, verbose: bool = False
+) -> int:
     """Print what is claimed and what holds; the exit status is 0 only if all that was asked for does."""
     from choral.verifier import command
 
     options = [*(["--privacy"] if privacy else []), *([] if budget is None else ["--budget", str(budget)])]
     read: list[dict[str, Any]] = []
-    with redirect_stdout(StringIO()) if as_json else nullcontext() as said:
+    said = StringIO()
+    with redirect_stdout(said):
         status = int(command.main([str(release), *(["--json"] if as_json else []), *options], read.append))
     reason = _reason_against_recipe(read[0], release) if read else None
-    if said is None:
+    if not as_json:
+        failed = bool(status or reason)
+        for line in said.getvalue().splitlines() if verbose or failed else in_short(said.getvalue()):
+            say(line)
         if reason is not None:
-            typer.echo(f"holds        {FITS}" if reason == "" else f"FAILED       recipe: {reason}")
+            say(f"holds        {FITS}" if reason == "" else f"FAILED       recipe: {reason}")
+        if not verbose and not failed:
+            say("details      --verbose: the law, every digit, and what was not checked")
     elif reason:
         print_json({"verified": False, "claim": "recipe", "reason": reason})
     elif said.getvalue():
         print_json({**json.loads(said.getvalue()), **({} if reason is None else {"recipe": FITS})})
     return 1 if reason else status
+
+
+def in_short(said: str) -> list[str]:
+    """What the verifier says to people: numbers in three digits, bounds rounded up, and no line that is for another check.
+
+    >>> in_short("law          2 cells\\n             X: 2 values\\nbound        0.258006769904209 bits: no more")
+    ['bound        0.259 bits: no more']
+    """
+    lines = []
+    for line in said.splitlines():
+        label = line[:LABEL].strip()
+        if label not in TECHNICAL:
+            lines.append(DIGITS.sub(_rounded_up if label in ("bound", "worth") else _rounded, line))
+    return lines
+
+
+def _rounded(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.3g}"
+
+
+def _rounded_up(found: re.Match[str]) -> str:
+    return at_most(float(found[0]))
 
 
 def _reason_against_recipe(document: dict[str, Any], release: Path) -> str | None:

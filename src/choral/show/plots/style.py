@@ -48,7 +48,7 @@ def altair() -> Any:
 
 
 def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 600) -> Any:
-    """The chart under a title that states the finding, with notes below it, in the common style."""
+    """The chart under a title that states the finding, with notes below it, in the common style; untitled, if it is empty."""
     alt = altair()
     title = alt.TitleParams(
         textwrap.wrap(finding, max(30, width // 8)),
@@ -61,8 +61,10 @@ def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 6
         subtitleColor=GREY,
         offset=12,
     )
+    if finding:
+        chart = chart.properties(title=title)
     return (
-        chart.properties(title=title, background=PAPER, padding=12)
+        chart.properties(background=PAPER, padding=12 if finding else 2)
         .configure(font=FONT)
         .configure_view(stroke=None)
         .configure_axis(  # all in one call: a second one would forget the first
@@ -77,6 +79,7 @@ def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 6
             titleFontWeight="normal",
             labelLimit=320,
         )
+        .configure_title(color=INK)
         .configure_legend(labelLimit=320, labelColor=INK, titleColor=INK, titleFontWeight="normal")
     )
 

@@ -151,7 +151,7 @@ def _axis(alt: Any, left: Left) -> Any:
 
 
 def _right(alt: Any, panels: Sequence[Panel], shares: Sequence[float], width: int) -> Any:
-    if len(panels) > MOST_PANELS:
+    if len(panels) > MOST_PANELS or not all(panel.lines for panel in panels):
         return _rows(alt, panels, shares, width)
     most = 1 if len(panels) <= 4 else 2
     each = (width - 12 * (most - 1)) // most
@@ -187,8 +187,9 @@ def _rows(alt: Any, panels: Sequence[Panel], shares: Sequence[float], width: int
     layers.append(base.mark_text(align="right", dx=-8, fontSize=10, color=INK).encode(x=alt.value(0), text="name:N"))
     layers.append(base.mark_text(align="left", dx=8, fontSize=10, color=INK).encode(x=alt.value(across), text="note:N"))
     exact = all(panel.note.endswith("0, exactly") for panel in panels)
-    note = "0, exactly, about each" if exact else "within their budgets"
-    heading = _heading(alt, f"hidden: {len(panels)} columns", f"{note}; right guesses, with the code as without")
+    note = "0, exactly" if exact else "within their budgets"
+    count = f"{len(panels)} columns" if len(panels) > 1 else "one column"
+    heading = _heading(alt, f"hidden: {count}", f"{note}: the same under every code" if exact else note)
     return alt.layer(*layers).properties(width=across, height=max(HEIGHT, SMALL * len(panels) + 40), title=heading)
 
 

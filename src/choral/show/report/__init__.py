@@ -1,11 +1,13 @@
-"""The report on a release: one page for a data-protection officer, which needs no network and no scripts.
+"""Two reports on a release: one for its curator, which is confidential, and a public page made of the card alone.
 
-`render` makes it, and `write` saves it with an audit. Every number on it is in a `data` element that holds the number itself
+Neither needs network or scripts. `render` makes the first, and `write` saves it with an audit; `render_public` and
+`write_public` do so for the second. Every number on it is in a `data` element that holds the number itself
 beside its rounded form.
 """
 
 from __future__ import annotations
 
 from choral.show.report.page import render, write
+from choral.show.report.public import render_public, write_public
 
-__all__ = ["render", "write"]
+__all__ = ["render", "render_public", "write", "write_public"]

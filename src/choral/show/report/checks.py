@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from choral.auditing import findings
+from choral.auditing.advice import guarantee
 from choral.auditing.result import Audit
 from choral.show.report.markup import Html, bullets, element, fold, listing, paragraph
 from choral.show.report.subject import Subject
@@ -12,10 +13,10 @@ OPEN_ROWS = 12
 
 PARTS = (
     (
-        "Private groups",
-        findings.protected,
-        "What the code tells about each private group, under the law of the release and under every other law that was "
-        "given. “0, exactly” is decided in whole numbers.",
+        "Private groups under other laws",
+        findings.protected_elsewhere,
+        "What the code tells about each private group under every other law that was given, where that is not the same. “0, "
+        "exactly” is decided in whole numbers.",
     ),
     (
         "Other columns",
@@ -30,7 +31,7 @@ PARTS = (
     (
         "To somebody who knows another column",
         findings.knowing,
-        "What it tells about a private group (before the bar) to somebody who knows the column after the bar.",
+        "What it tells about a private group to somebody who knows another column.",
     ),
     (
         "To somebody who knows the composition of the table",
@@ -66,11 +67,12 @@ def checks(subject: Subject) -> Html:
         "section",
         heading,
         paragraph(
-            "The audit looks for what the guarantee leaves open. In bits: 0 is nothing; 1 is a whole yes-or-no answer. "
-            "“Best guess” is how often the likeliest value is right. I(age; Y | sex) is read: what the code Y tells about "
-            "age to somebody who knows sex."
+            "The audit looks for what the guarantee leaves open. “Right before” and “right after” are how often the "
+            "likeliest value is the true one, without the code and with it. In bits, 0 is nothing and 1 a whole yes-or-no "
+            "answer."
         ),
-        paragraph(element("strong", "Summary. "), audit.summary, class_="summary"),
+        paragraph(guarantee(audit), class_="summary"),
+        element("ol", *(element("li", str(finding)) for finding in audit.findings)) if audit.findings else "",
         *notes,
         tested,
         *parts,
@@ -102,15 +104,3 @@ def _part(audit: Audit, name: str, made: object, words: str) -> list[Html]:
     if rows > OPEN_ROWS:
         shown = [fold(f"{name}: {rows} rows", *shown)]
     return [element("h3", name), paragraph(words), *shown]
-
-
-def verdict(subject: Subject) -> Html:
-    """A warning above everything else, where the audit found that a promise does not hold."""
-    if subject.audit is None or subject.audit.passed:
-        return Html("")
-    return element(
-        "aside",
-        element("strong", "Do not release: what is promised does not hold here."),
-        paragraph(subject.audit.summary),
-        class_="loud failed",
-    )

@@ -9,9 +9,9 @@ from fractions import Fraction
 from html import escape
 from typing import TypeAlias
 
-from choral.describe.display import Cell, Listing, Shown, cell_html, percent
-from choral.show.plots.style import number
+from choral.describe.display import Cell, Listing, Shown, cell_html, in_bits, percent
 
+PERCENT = re.compile(r"(?<=\d) %")
 VOID = ("meta", "br")
 """Elements without an end tag, of those that the report uses."""
 
@@ -36,8 +36,8 @@ def element(name: str, *parts: Part, **attributes: str) -> Html:
 
 
 def joined(parts: Iterable[Part]) -> Html:
-    """Parts one after another."""
-    return Html("".join(part if isinstance(part, Html) else cell_html(part) for part in parts))
+    """Parts one after another; a percent sign stays with its number."""
+    return Html("".join(part if isinstance(part, Html) else PERCENT.sub("\u00a0%", cell_html(part)) for part in parts))
 
 
 def paragraph(*parts: Part, **attributes: str) -> Html:
@@ -66,10 +66,15 @@ def facts(rows: Sequence[tuple[str, Cell | Html]]) -> Html:
     return element("dl", *(part for name, what in rows for part in (element("dt", name), element("dd", what))))
 
 
-def figure(svg: str, finding: str, name: str) -> Html:
-    """A picture drawn in the page itself. `name` keeps the identifiers of several pictures apart.
+def figure(svg: str, finding: str, name: str, **attributes: str) -> Html:
+    """A picture drawn in the page itself. `name` keeps the identifiers of several pictures apart."""
+    return element("figure", drawing(svg, finding, name), tabindex="0", **attributes)
 
-    The picture is one image for a screen reader, which reads the finding. Namespaces are left out, since HTML needs none.
+
+def drawing(svg: str, finding: str, name: str, **attributes: str) -> Html:
+    """The picture as an element of the page.
+
+    It is one image for a screen reader, which reads the finding. Namespaces are left out, since HTML needs none.
     """
     root = ET.fromstring(svg)
     ids = [node.attrib["id"] for node in root.iter() if "id" in node.attrib]
@@ -83,18 +88,18 @@ def figure(svg: str, finding: str, name: str) -> Html:
         }
     root.set("role", "img")
     root.set("aria-label", finding)
-    drawn = ET.tostring(root, encoding="unicode", short_empty_elements=False)
-    return element("figure", Html(drawn), tabindex="0")
+    for key, value in attributes.items():
+        root.set(key.rstrip("_"), value)
+    return Html(ET.tostring(root, encoding="unicode", short_empty_elements=False))
 
 
 def bits(value: float) -> Shown:
-    """A number of bits.
+    """A number of bits, in three digits.
 
     >>> str(bits(0.0134123)), str(bits(1.0))
-    ('0.01341 bits', '1 bit')
+    ('0.0134 bits', '1 bit')
     """
-    text = number(value)
-    return Shown(value, f"{text} bit{'' if text == '1' else 's'}")
+    return Shown(value, in_bits(value))
 
 
 def share(value: Fraction) -> Shown:

@@ -19,8 +19,8 @@ MOST_GROUPS = 15
 """Groups that are listed at once; the others are folded."""
 
 
-def promise(subject: Subject, pictures: Sequence[Html]) -> Html:
-    """The guarantee in words, then group by group, then as a picture."""
+def promise(subject: Subject) -> Html:
+    """The guarantee in words, then group by group."""
     return element(
         "section",
         element("h2", "What is promised"),
@@ -31,7 +31,6 @@ def promise(subject: Subject, pictures: Sequence[Html]) -> Html:
         ),
         *_sentences(subject),
         _groups(subject),
-        *pictures,
         id="promise",
     )
 
@@ -108,17 +107,17 @@ def _groups(subject: Subject) -> Html:
             [
                 subject.named(group),
                 "nothing, exactly" if promised else _budget(subject, group.name),
-                bits(subject.disclosure.leakage[group.name]),
                 share(before),
                 share(after),
+                bits(subject.disclosure.leakage[group.name]),
             ]
         )
     bins = {} if subject.recipe is None else bins_of(subject.recipe)
     for words in in_words(problem, bins):
         leak = Published.of(subject.disclosure).promised(words.promise)
         who = f"{words.hidden}, to somebody who knows {words.known}"
-        rows.append([who, "nothing more, exactly", bits(leak.bits), share(leak.guess_before), share(leak.guess_after)])
-    columns = ["private", "the code may tell", "it tells", "best guess right before", "and after"]
+        rows.append([who, "nothing more, exactly", share(leak.guess_before), share(leak.guess_after), bits(leak.bits)])
+    columns = ["private", "the code may tell", "right before", "right after", "it tells"]
     shown = listing(Listing("Private groups", columns, rows[:MOST_GROUPS]))
     if len(rows) <= MOST_GROUPS:
         return shown

@@ -6,8 +6,6 @@ from choral.describe.display import Cell, Listing
 from choral.show.report.markup import (
     Html,
     Part,
-    bits,
-    bullets,
     count,
     element,
     facts,
@@ -15,11 +13,9 @@ from choral.show.report.markup import (
     joined,
     listed,
     listing,
-    paragraph,
-    share,
 )
 from choral.show.report.subject import Subject
-from choral.tables.binned import binned_and_protected, bins_of, inside_bins, protections
+from choral.tables.binned import bins_of, protections
 from choral.tables.columns import Column, labels
 from choral.tables.recipe import Recipe
 
@@ -27,85 +23,6 @@ MOST_NAMES = 8
 """Names in a sentence; then "and so many more"."""
 MOST_VALUES = 12
 """Values of a column in a table; then "and so many more"."""
-
-
-def in_short(subject: Subject) -> Html:
-    """The page in a few sentences."""
-    found = subject.disclosure
-    one = found.codes == 1
-    told = (
-        joined(["There is one code only, the same for every record: it tells nothing about anything."])
-        if one
-        else joined(
-            [
-                "Each record gets one of ",
-                count(found.codes, "code"),
-                ". ",
-                *_guessing(subject),
-                " It tells ",
-                bits(found.information),
-                " of the ",
-                bits(found.problem.entropy_of_target),
-                f" that there are to know about {subject.target}.",
-            ]
-        )
-    )
-    return element(
-        "section",
-        element("h2", "In short"),
-        bullets(
-            [
-                [element("strong", "What is told. "), told],
-                [element("strong", "What is not. "), _private(subject)],
-                [
-                    element("strong", "How sure that is. "),
-                    "It is a proof in whole numbers, not a measurement: the stand-alone verifier recomputed every "
-                    "claim when this page was made, and anybody can run it again (see ",
-                    element("a", "Check it yourself", href="#check"),
-                    ").",
-                ],
-                [
-                    element("strong", "What it does not cover. "),
-                    "Several columns at once unless they are listed together, people who already know something about "
-                    "the record, and more: see ",
-                    element("a", "What is not promised", href="#limits"),
-                    ", with numbers.",
-                ],
-            ]
-        ),
-        id="short",
-    )
-
-
-def _guessing(subject: Subject) -> list[Part]:
-    """How much better the target is guessed; a best guess may stay the same while all odds move."""
-    before, after = map(share, subject.guess)
-    if before.value == after.value:
-        return [
-            f"The best guess at {subject.target} stays the same, right in ",
-            before,
-            " of cases, but its odds move.",
-        ]
-    if before.text == after.text:
-        return [f"Whoever sees it guesses {subject.target} right a little more often than the ", before, " without it."]
-    return [f"Whoever sees it guesses {subject.target} right in ", after, " of cases instead of ", before, "."]
-
-
-def _private(subject: Subject) -> Html:
-    promised, budgeted = subject.promised, subject.budgeted
-    parts: list[Part] = []
-    if promised:
-        names = listed([subject.named(group) for group in promised], MOST_NAMES)
-        each = "" if len(promised) == 1 else "each of "
-        parts.append(
-            f"The code is exactly independent of {each}{names}: seeing it changes no probability of it, at all. "
-        )
-    if budgeted:
-        names = listed([subject.named(group) for group in budgeted], MOST_NAMES)
-        parts.append(f"It does tell something, within a stated budget, about {names}.")
-    if subject.recipe is not None and (limit := inside_bins(binned_and_protected(subject.recipe))):
-        parts.append(f" {limit}")
-    return joined(parts)
 
 
 def what(subject: Subject) -> Html:
@@ -235,19 +152,3 @@ def _values(column: Column) -> list[str]:
 
 def _code(text: str) -> Html:
     return element("code", text)
-
-
-def confidential(subject: Subject) -> Html:
-    """For whom the page is, said before anything else."""
-    of = "of the table"
-    if subject.recipe is None:
-        of = "of the law, and of the table if it was counted from one"
-    return element(
-        "aside",
-        element("strong", "Confidential: for the curator and the data-protection officer. Do not publish this page."),
-        paragraph(
-            f"It shows aggregates {of}: how often values and codes occur, what each code says about {subject.target}, "
-            "and what an audit found. The guarantee covers the codes alone. It does not cover this page, nor the public card."
-        ),
-        class_="loud",
-    )
