@@ -21,7 +21,7 @@ LEXERS = {"python": "pycon", "console": "console", "text": "text", "signature": 
 TELEPHONE = "(max-width: 40rem)"
 """Where a narrow picture is shown."""
 TABLE = '<div class="scroll%s" tabindex="0" role="group" aria-label="Table"><table>\n'
-STACKED = 4
+STACKED = 3
 """Columns from which on a table is stacked on a telephone: every cell below its heading."""
 
 
