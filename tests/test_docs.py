@@ -283,7 +283,9 @@ def test_every_parameter_stands_in_a_table(site, page, function):
     text = (site / f"{page}.html").read_text(encoding="utf-8")
     start = text.index(f'id="choral-{function.__name__}"')
     table = text[start : text.index("</table>", start)]
-    rows = dict(re.findall(r"<tr>\n<td><code>(\w+)</code></td>\n<td>(.*?)</td>\n<td>.+?</td>", table, re.DOTALL))
+    rows = dict(
+        re.findall(r"<tr>\n<td[^>]*><code>(\w+)</code></td>\n<td[^>]*>(.*?)</td>\n<td[^>]*>.+?</td>", table, re.DOTALL)
+    )
     for name, parameter in inspect.signature(function).parameters.items():
         default = (
             ""

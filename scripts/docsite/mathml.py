@@ -10,7 +10,7 @@ from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-INLINE = re.compile(r"\$(?![\s$])((?:[^$\\\n]|\\.|\n(?!\n))*?[^\s\\])\$(?!\d)")
+INLINE = re.compile(r"\$(?![\s$])((?:[^$\\\n]|\\.|\n(?!\n))+?)(?<!\s)\$(?!\d)")
 """As where the pages are read as Markdown: no blank inside the dollars, no digit behind them."""
 
 
@@ -19,6 +19,8 @@ def with_mathematics(reader: MarkdownIt) -> MarkdownIt:
 
     >>> reader = with_mathematics(MarkdownIt("commonmark"))
     >>> "<msub><mi>X</mi><mi>i</mi></msub>" in reader.render("Each $X_i$ costs $ 5 and `$HOME`.")
+    True
+    >>> "<mo" in reader.render(r"of $\\{t \\ge 0\\}$ alone")
     True
     >>> reader.render("costs $ 5 and `$HOME$`")
     '<p>costs $ 5 and <code>$HOME$</code></p>\\n'
