@@ -2,7 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+<<<<<<< HEAD
 .PHONY: run quick test test-browser test-spark check docs pictures screens shots house bench clean
+=======
+.PHONY: run quick test test-browser test-spark check docs pictures shots house bench bench-long clean
+>>>>>>> c376edf (A table whose best code needs many codes gets the fewest that lose a percent by default; few codes are found with warm starts; bench/speed.py has the ordinary rows)
 
 run: .venv/ready
 	$(BIN)/choral demo
@@ -54,6 +58,7 @@ house: .venv/ready
 bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
+	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/rotation.py
 	scripts/browser && $(BIN)/python bench/studio.py && $(BIN)/python bench/site.py
 	$(BIN)/python bench/disclose.py
@@ -61,6 +66,10 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
 	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py
 	FAIRLEARN_PYTHON=.venvs/fairlearn/bin/python $(BIN)/python bench/fairness.py
 	$(BIN)/python bench/promises.py
+
+# Different sensors with n = 18 and n = 20, which are searched for minutes each.
+bench-long: .venv/ready .venvs/dit/ready
+	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py --long
 
 .venvs/dit/ready:
 	$(PYTHON) -m venv .venvs/dit

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from choral.describe.joint import Joint
 from choral.describe.kinds import needed
 from choral.describe.law import Law
-from choral.design.limits import Limits, Progress
+from choral.design.limits import READABLE, Clock, Limits, Progress
 from choral.design.purposes import nothing_told
 from choral.design.result import Disclosure
 from choral.design.solvers import choose, trivial
@@ -136,10 +136,12 @@ def solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
         small, inverses = reduced_problem(problem)
         form = form_of(small)
         chosen = choose(small, form, limits.solver)
+        if limits.readable and chosen.solver == "sandwich" and small.plain and form.nullity >= READABLE:
+            limits = clock.limits = limits.for_people()
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
         solution = chosen.run(small, form, clock)
         if small.utility is None:
-            solution = _fewer(small, solution, _most_codes(small, form, limits), limits)
+            solution = _fewer(small, solution, _most_codes(small, form, limits), clock)
         for inverse in inverses:
             solution = inverse.invert(solution)
         if small.size < problem.size:
@@ -151,9 +153,9 @@ def _most_codes(problem: Problem, form: Form, limits: Limits) -> int | None:
     return form.nullity + 1 if limits.codes is None and limits.enough and problem.plain else limits.codes
 
 
-def _fewer(problem: Problem, solution: Solution, most: int | None, limits: Limits) -> Solution:
+def _fewer(problem: Problem, solution: Solution, most: int | None, clock: Clock) -> Solution:
     """The solution with at most as many codes as were asked for, and what that costs."""
-    codes = solution.channel.codes
+    codes, limits = solution.channel.codes, clock.limits
     if limits.spare is None and (most is None or codes <= most):
         return solution
     before = float(stated_information(problem, solution.channel))
@@ -161,7 +163,7 @@ def _fewer(problem: Problem, solution: Solution, most: int | None, limits: Limit
     if limits.spare is None:
         rough = with_at_most(problem, rough, most)
     else:
-        rough = fewest(problem, rough, most, limits.spare, limits.rarest)
+        rough = fewest(problem, rough, most, limits.spare, limits.rarest, clock.stopped)
     if len(rough) == codes:
         return solution
     channel = repair(problem, rough)

@@ -7,13 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any, TypeAlias
 
 from choral.errors import ProblemError
 
 Progress: TypeAlias = Callable[[float, float, str], None]
+
+READABLE = 16
+"""Codes that a person can still read."""
+SPARE, SEARCHED = 0.01, 1e-3
+"""What readable codes may lose of the information, and how far, as a share of it, the search for them goes."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,13 @@ class Limits:
     """The share of the information that may be given up for fewer codes, the fewest that do."""
     rarest: float = 0.0
     """With `spare`: no code is less probable."""
+    readable: bool = False
+    """Where lines are searched and the best code may need more codes than a person reads: the fewest that lose a percent."""
+
+    def for_people(self) -> Limits:
+        """At most as many codes as a person reads, the fewest that lose a percent, from a search to a tenth of that."""
+        rel_tol = SEARCHED if self.rel_tol is None else self.rel_tol
+        return replace(self, codes=READABLE, spare=SPARE, rel_tol=rel_tol)
 
     def __post_init__(self) -> None:
         """Raise unless the numbers make sense."""

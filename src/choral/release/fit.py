@@ -13,7 +13,7 @@ from typing import Any
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
 from choral.design.disclose import solved
-from choral.design.limits import Limits, Progress
+from choral.design.limits import READABLE, Limits, Progress
 from choral.errors import ColumnError, LawError, ProblemError, TableWarning
 from choral.laws.choice import law_for
 from choral.problem.kernel import Problem
@@ -40,8 +40,6 @@ from choral.tables.troubles import Trouble
 
 MOST_STATES = 100_000
 """Of a channel; with more, its file would not be read in a sitting."""
-MOST_CODES, SPARE, SEARCHED = 16, 0.01, 1e-3
-"""Of a table with a score, unless told: the fewest codes that lose at most this share, searched to that."""
 SALT_BYTES = 32
 """As many as a SHA-256 has: the salt hides the certificate in the card."""
 
@@ -123,8 +121,9 @@ def fit(
     also       further tables under whose frequencies the code is private too
     utility    what the code shall be good for: "bits", "accuracy", "squares" (of a numeric target, which needs no bins), or a
                loss {(action, value of the target): number}
-    codes      at most this many codes; default: as many as suffice, with squares at most 16; with a score the fewest that
-               lose at most a percent, and at most 16
+    codes      at most this many codes; default: as many as suffice, with squares at most 16; with a score, and
+               where a search by lines may need more than 16 and no tolerance is said, the fewest that lose at most a
+               percent, at most 16
     against    columns that others may know, "marital, region+year": every group is protected given each of these, too
     id         the column that identifies records: the code does not look at it; the ledger knows by it who is behind a card
     points     a score of one's own, as `release.points` is one (`choral.tables.points`)
@@ -168,10 +167,13 @@ def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ())
     """The release that solves what a table poses, with the budgets of the question and private on further tables too."""
     problem, recipe = posed.within(question, also), posed.recipe
     if isinstance(problem.utility, Squares) and limits.codes is None:
-        limits = replace(limits, codes=MOST_CODES)
-    if recipe.points is not None and limits.codes is None and problem.plain and problem.utility is None:
-        few = replace(limits, codes=MOST_CODES, spare=SPARE, rarest=recipe.min_count / recipe.table_rows)
-        limits = replace(few, rel_tol=SEARCHED) if limits.rel_tol is None else few
+        limits = replace(limits, codes=READABLE)
+    if limits.codes is None and problem.plain and problem.utility is None:
+        rarest = recipe.min_count / recipe.table_rows if recipe.table_rows else 0.0
+        if recipe.points is not None:
+            limits = replace(limits.for_people(), rarest=rarest)
+        elif limits.rel_tol is None and limits.tol == Limits.tol:
+            limits = replace(limits, readable=True, rarest=rarest)
     found = solved(posed.law, problem, replace(limits, enough=True))
     made = Release(
         found, recipe, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(SALT_BYTES), unmerged=posed.unmerged

@@ -10,67 +10,114 @@ are only joined.)
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from choral.describe.entropy import weighted_entropies
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
+from choral.solvers.lines.elimination import Basis
 from choral.solvers.lines.interior_point import InteriorPoint
 
 ROUNDS = 12
+"""Improvements at most: each gains about a third of the one before."""
+FIRST_TOLERANCE, PART_OF_GAIN, LEAST_GAIN = 1e-7, 0.03, 1e-12
+"""Of the linear programs, in bits: at first, as a part of what the last one gained, and what counts as no gain."""
 LARGEST_PROGRAM = 300_000
 """States times codes up to which the improvement is tried."""
 SMALLEST_POSTERIOR = 1e-12
+"""A line at a posterior of zero would be vertical."""
 
 
 def with_at_most(problem: Problem, channel: Floats, most: int) -> Floats:
     """A nearly private channel with at most `most` codes, from p(y | s) in floats (one row per code)."""
-    prior = problem.prior / problem.prior.sum()
-    posterior = problem.posterior()
-    joint = channel * prior
-    joined = joined_codes(joint, posterior, most)
-    if most == 1 or joined.size > LARGEST_PROGRAM or problem.budgets:
-        return _channel(joined)
-    _, M = constraints(problem)
-    best, value = joined, _conditional_entropy(joined, posterior)
-    for _ in range(ROUNDS):
-        law = best @ posterior.T
-        at = np.maximum(law / law.sum(axis=1, keepdims=True), SMALLEST_POSTERIOR)
-        lines = -(posterior.T @ np.log2(at).T)
-        found = InteriorPoint(tolerance=1e-10).solve(lines, prior, M).z.T
-        again = _conditional_entropy(found, posterior)
-        if again > value - 1e-12:
-            break
-        best, value = found, again
-    return _channel(best)
+    work = _Work(problem, channel)
+    return _channel(work.improved(work.joined(most)))
 
 
-def fewest(problem: Problem, channel: Floats, most: int, spare: float, rarest: float = 0.0) -> Floats:
+def fewest(
+    problem: Problem,
+    channel: Floats,
+    most: int,
+    spare: float,
+    rarest: float = 0.0,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Floats:
     """A nearly private channel with the fewest codes, at most `most`, that lose at most this share of the information.
 
-    A code with a smaller probability than `rarest` is joined with the one that this loses least with.
+    A code with a smaller probability than `rarest` is joined with the one that this loses least with. Codes are joined once,
+    and the channels on the way down are what is improved: for the least number, by bisection, that comes within the share.
     """
-    prior = problem.prior / problem.prior.sum()
-    posterior = problem.posterior()
-    before = _conditional_entropy(channel * prior, posterior)
-    nothing = float(weighted_entropies((posterior @ prior)[None])[0])
+    work = _Work(problem, channel)
+    before = work.cost(channel * work.prior)
+    nothing = float(weighted_entropies((work.posterior @ work.prior)[None])[0])
     allowed = before + spare * max(nothing - before, 0.0)
-
-    def tried(codes: int) -> tuple[bool, Floats]:
-        found = common_codes(with_at_most(problem, channel, codes) * prior, posterior, rarest)
-        return _conditional_entropy(found, posterior) <= allowed, _channel(found)
-
     most = min(most, len(channel))
-    low, high, best = 1, most, tried(most)[1]
+    down = {most: work.joined(most)}
+    for codes in range(most - 1, 0, -1):
+        down[codes] = joined_codes(down[codes + 1].copy(), work.posterior, codes)
+
+    def tried(codes: int) -> Floats:
+        found = common_codes(down[codes].copy(), work.posterior, rarest)
+        if work.cost(found) > allowed and not stopped():
+            found = common_codes(work.improved(down[codes], allowed, stopped), work.posterior, rarest)
+        return found
+
+    low, high, best = 1, most, tried(most)
     while low < high:
         middle = (low + high) // 2
-        enough, found = tried(middle)
-        if enough:
+        found = tried(middle)
+        if work.cost(found) <= allowed:
             high, best = middle, found
         else:
             low = middle + 1
-    return best
+    last = best if stopped() else common_codes(work.improved(best, stopped=stopped), work.posterior, rarest)
+    return _channel(last if work.cost(last) < work.cost(best) else best)
+
+
+class _Work:
+    """A problem in floats, with what all improvements of its channels share. Channels are p(s, y), one row per code."""
+
+    def __init__(self, problem: Problem, channel: Floats) -> None:
+        self.prior = problem.prior / problem.prior.sum()
+        self.posterior = problem.posterior()
+        self.joint = channel * self.prior
+        self.budgets = bool(problem.budgets)
+        self.M = np.zeros((problem.size, 0)) if self.budgets else constraints(problem)[1]
+        self.basis = Basis.of(self.prior, self.M)
+
+    def cost(self, joint: Floats) -> float:
+        """H(W|Y)."""
+        return float(weighted_entropies(joint @ self.posterior.T).sum())
+
+    def joined(self, most: int) -> Floats:
+        return joined_codes(self.joint, self.posterior, most)
+
+    def improved(self, joint: Floats, enough: float = -math.inf, stopped: Callable[[], bool] = lambda: False) -> Floats:
+        """As many codes that tell more, by lines that touch the entropy at their posteriors, until it is enough or no better.
+
+        Programs are solved to a part of what the last one gained: they need not be better than the lines that they are for.
+        """
+        if len(joint) == 1 or joint.size > LARGEST_PROGRAM or self.budgets:
+            return joint
+        best, value, tolerance = joint, self.cost(joint), FIRST_TOLERANCE
+        start: tuple[Floats | None, Floats | None] = None, None
+        for _ in range(ROUNDS):
+            law = best @ self.posterior.T
+            at = np.maximum(law / law.sum(axis=1, keepdims=True), SMALLEST_POSTERIOR)
+            lines = -(self.posterior.T @ np.log2(at).T)
+            solver = InteriorPoint(tolerance=tolerance)
+            lp = solver.solve(lines, self.prior, self.M, start[0], stopped, nu0=start[1], basis=self.basis)
+            found, start = lp.z.T, (lp.z, lp.nu)
+            again = self.cost(found)
+            if again > value - LEAST_GAIN:
+                break
+            tolerance = min(tolerance, max(PART_OF_GAIN * (value - again), LEAST_GAIN))
+            best, value = found, again
+            if value <= enough or stopped():
+                break
+        return best
 
 
 def common_codes(joint: Floats, posterior: Floats, rarest: float) -> Floats:
@@ -88,10 +135,6 @@ def common_codes(joint: Floats, posterior: Floats, rarest: float) -> Floats:
 
 def _channel(joint: Floats) -> Floats:
     return np.asarray(joint / joint.sum(axis=0), dtype=np.float64)
-
-
-def _conditional_entropy(joint: Floats, posterior: Floats) -> float:
-    return float(weighted_entropies(joint @ posterior.T).sum())
 
 
 def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = math.inf) -> Floats:

@@ -94,6 +94,8 @@ WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.001, 10.0, 0.3
 complementarity in units of that barrier. Chosen by the iterations of the second and third level on sensors and tables."""
 FEASIBLE = 1e-7
 """Equalities that hold to this are restored to rounding afterwards."""
+LARGE_PIECE, SMALL_PIECE = 1024, 32_768
+"""States of a piece at most, whose columns then fit a cache; but at least so many numbers: handing less over costs more."""
 MOST_WORKERS = 8
 """Threads at most: beyond this the pieces are small and memory is what limits."""
 
@@ -168,7 +170,8 @@ class _Run:
         self.options, self.C, self.p, self.M, self.partition = options, C, p, M, partition
         states, lines = C.shape
         rank = M.shape[1]
-        self.chunks = Chunks(states, min(1024, max(64, -(-states // workers))), pool, workers)
+        size = max(min(LARGE_PIECE, -(-states // workers)), SMALL_PIECE // lines)
+        self.chunks = Chunks(states, size, pool, workers)
         self.z = np.empty_like(C)
         self.s = np.empty_like(C)
         self.lam = np.empty(states)

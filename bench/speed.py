@@ -1,0 +1,272 @@
+"""Ordinary tables: how long a fit takes, with its certified gap; beside HiGHS on the same lines; how time grows.
+
+Every row of the table runs in a process of its own, which gives its peak memory; nothing is kept between rows. Times are of
+processors (all threads together) and by the clock: on a busy machine read the former, and the ratios. Pictures go to build/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from scale import highs, peak
+
+from choral.solvers.lines.chords import ENTROPY, chord_costs
+from choral.solvers.lines.interior_point import InteriorPoint
+
+BUILD = Path(__file__).parents[1] / "build"
+PARQUET_ROWS = 10_000_000
+LONGEST = 1200
+"""Seconds after which a row is given up."""
+HIGHS_LONGEST = 120.0
+"""Seconds after which HiGHS is given up: then its ratio is at least what it was by then."""
+
+
+# ---------------------------------------------------------------------------------------------------------------- tables
+
+
+def census(sizes, rows, seed=0):
+    """Columns of these numbers of values that depend on one another, and a target of two values that depends on all."""
+    import pandas as pd
+
+    draw = np.random.default_rng(seed)
+    common = draw.normal(size=rows)
+    score, columns = 0.8 * common, {}
+    for name, size in sizes.items():
+        x = 0.5 * common + draw.normal(size=rows)
+        value = np.searchsorted(np.quantile(x, np.linspace(0, 1, size + 1)[1:-1]), x)
+        score = score + 0.5 * draw.normal(size=size)[value]
+        columns[name] = [f"{name}{v}" for v in value]
+    target = (draw.random(rows) < 1 / (1 + np.exp(-score - 0.3))).astype(int)
+    return pd.DataFrame({**columns, "outcome": target})
+
+
+TABLES = {
+    "560 states, three groups": (
+        {"sex": 2, "race": 5, "age": 7, "education": 8},
+        40_000,
+        {"protect": ["sex", "race", "age"], "use": ["sex", "race", "age", "education"]},
+    ),
+    "one group of 73 ages": ({"age": 73, "education": 15}, 40_000, {"protect": ["age"], "use": ["age", "education"]}),
+    "73 ages and sex, each": (
+        {"age": 73, "sex": 2, "education": 10},
+        40_000,
+        {"protect": ["age", "sex"], "use": ["age", "sex", "education"], "rel_tol": 1e-3},
+    ),
+    "order 2 on six columns": (
+        {f"c{i}": 5 for i in range(6)},
+        7_500,
+        {"order": 2, "rel_tol": 1e-2, "time_limit": 120, "use": [f"c{i}" for i in range(6)]},
+    ),
+}
+
+
+def fitted(name):
+    """One row of the table, in this process: fit, and verify what was fitted."""
+    import choral as ch
+
+    sizes, rows, options = TABLES[name]
+    table = census(sizes, rows)
+    searched = [0.0, 1.0]
+
+    def hear(low, high, _message):
+        searched[:] = [max(searched[0], low), high]
+
+    started = time.perf_counter(), time.process_time()
+    release = ch.fit(table, "outcome", min_count=1, progress=hear, **options)
+    done = time.perf_counter(), time.process_time()
+    assert release.verify()["verified"]
+    verified = time.perf_counter(), time.process_time()
+    return {
+        "states": len(release.disclosure.states),
+        "codes": release.codes,
+        "searched": (release.upper_bound - max(searched[0], release.information)) / release.upper_bound,
+        "gap": (release.upper_bound - release.information) / release.upper_bound,
+        "fit": [b - a for a, b in zip(started, done, strict=True)],
+        "verify": [b - a for a, b in zip(done, verified, strict=True)],
+        "memory": peak(),
+    }
+
+
+def counted():
+    """Counting a Parquet table in `fit`, without the digest, beside DuckDB's own GROUP BY on it."""
+    import duckdb
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from choral.problem.question import Question
+    from choral.release.fit import TableRules, opened, pose_table
+    from choral.tables.source import Source
+
+    Source.digest = lambda self: "0" * 64  # what is not measured here
+    draw = np.random.default_rng(1)
+    names = {"sex": 2, "race": 5, "age": 7, "education": 8, "outcome": 2}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.parquet"
+        columns = {name: draw.integers(0, size, PARQUET_ROWS) for name, size in names.items()}
+        parquet.write_table(pa.table(columns), path)
+        connection = duckdb.connect()
+        started = time.perf_counter()
+        connection.execute(f"SELECT {', '.join(names)}, count(*) FROM '{path}' GROUP BY ALL").fetchall()
+        alone = time.perf_counter() - started
+        rules, question = TableRules(), Question("outcome", ["sex"], [n for n in names if n != "outcome"])
+        with opened(path, rules.as_read) as table:
+            started = time.perf_counter()
+            pose_table(table, question, rules)
+            ours = time.perf_counter() - started
+    return {"duckdb": alone, "choral": ours, "ratio": ours / alone}
+
+
+def in_its_own_process(*asked):
+    """What one row gives, or why there is none."""
+    try:
+        done = subprocess.run(
+            [sys.executable, __file__, "--one", json.dumps(asked)],
+            capture_output=True, text=True, check=True, timeout=LONGEST,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"no end within {LONGEST} s"
+    except subprocess.CalledProcessError as error:
+        return f"FAILED: {(error.stderr.splitlines() or [error.returncode])[-1]}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def ordinary():
+    """The rows of ordinary tables."""
+    print(f"{'':<28}{'states':>7}{'codes':>6}{'searched':>10}{'gap':>9}  fit s (cpu)       verify s (cpu)    memory")
+    for name in TABLES:
+        row = in_its_own_process("fitted", name)
+        if isinstance(row, str):
+            print(f"{name:<28}{row}", flush=True)
+            continue
+        fit, verify = (f"{wall:.1f} ({cpu:.1f})" for wall, cpu in (row["fit"], row["verify"]))
+        print(
+            f"{name:<28}{row['states']:>7}{row['codes']:>6}{row['searched']:>10.1e}{row['gap']:>9.1e}  {fit:<18}{verify:<18}"
+            f"{row['memory']} MB",
+            flush=True,
+        )
+    row = in_its_own_process("counted")
+    print(
+        f"counting {PARQUET_ROWS:,} rows: {row}"
+        if isinstance(row, str)
+        else f"counting {PARQUET_ROWS:,} rows of Parquet: DuckDB {row['duckdb']:.2f} s, in fit {row['choral']:.2f} s: "
+        f"{row['ratio']:.2f} times",
+        flush=True,
+    )
+    for words in (["-c", "import choral"], ["-m", "choral", "--help"]):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, *words], capture_output=True, check=False)
+        print(f"python {' '.join(words)}: {time.perf_counter() - started:.2f} s", flush=True)
+
+
+# -------------------------------------------------------------------------------------------------- one linear program
+
+
+def program(states, groups, lines, seed=0):
+    """Lines at posteriors and equations of groups with so many values: C, p, M."""
+    draw = np.random.default_rng(seed)
+    p, q = draw.dirichlet(np.full(states, 5.0)), draw.random(states)
+    columns = [np.arange(states) % size if i == 0 else draw.integers(0, size, states) for i, size in enumerate(groups)]
+    M = np.column_stack([c == v for c, size in zip(columns, groups, strict=True) for v in range(1, size)]).astype(float)
+    knots = ENTROPY.number(np.linspace(0, np.pi / 2, lines + 1))
+    knots[-1] = 1.0
+    return chord_costs(knots, q), p, M - p @ M
+
+
+def seconds_of(C, p, M, gap, workers=None):
+    """Processor and clock seconds of the interior point, and the gap that it proves."""
+    started = time.process_time(), time.perf_counter()
+    found = InteriorPoint(tolerance=gap, workers=workers).solve(C, p, M)
+    return time.process_time() - started[0], time.perf_counter() - started[1], found.primal - found.dual
+
+
+BESIDE = {5: (400, [4, 3]), 33: (700, [30, 5]), 75: (1430, [74, 3]), 300: (1500, [150, 100, 50, 4])}
+"""States and groups of the programs that HiGHS solves too, by their rank."""
+
+
+def beside_highs(lines=16, gap=1e-5):
+    """The same lines, solved from scratch to the same gap by HiGHS' interior point."""
+    print(f"\nbeside HiGHS' interior point, {lines} lines, gap {gap:g}")
+    for rank, (states, groups) in BESIDE.items():
+        C, p, M = program(states, groups, lines)
+        assert M.shape[1] == rank
+        cpu, wall, proved = seconds_of(C, p, M, gap)
+        one, _, _ = seconds_of(C, p, M, gap, workers=1)
+        theirs, their_gap = highs(C, p, M, gap / 10, HIGHS_LONGEST)
+        more = "at least " if theirs >= HIGHS_LONGEST else ""
+        print(
+            f"rank {rank:<4}{states:>6} states: choral {wall:.2f} s by the clock, {cpu:.2f} s of processors "
+            f"({one:.2f} s with one thread; {cpu / wall:.2f} cores busy), gap {proved:.1e}; HiGHS {theirs:.2f} s, gap "
+            f"{their_gap:.1e}: {more}{theirs / wall:.1f} times as long",
+            flush=True,
+        )
+
+
+GROWTH = {
+    "states": [(n, (n, [6, 5, 3], 24)) for n in (250, 500, 1000, 2000, 4000)],
+    "rank": [(r, (1000, [r // 2 + 1, r // 4 + 1, r // 4 + 1], 24)) for r in (16, 32, 64, 128)],
+    "lines": [(k, (800, [6, 5, 3], k)) for k in (12, 24, 48, 96)],
+}
+"""What grows: its size, and the states, groups and lines of the program."""
+
+
+def growth(gap=1e-5):
+    """How processor seconds grow with the states, the rank and the lines: exponents, and a picture of each."""
+    import altair as alt
+
+    print("\nprocessor seconds of one linear program")
+    BUILD.mkdir(exist_ok=True)
+    for what, programs in GROWTH.items():
+        rows = []
+        for size, (states, groups, lines) in programs:
+            cpu, wall, _ = seconds_of(*program(states, groups, lines), gap)
+            rows.append({what: size, "seconds": cpu, "clock": wall})
+        slope, start = np.polyfit(np.log([r[what] for r in rows]), np.log([r["seconds"] for r in rows]), 1)
+        print(
+            f"  grow like {what}^{slope:.2f}: " + ", ".join(f"{r[what]}: {r['seconds']:.2f}" for r in rows), flush=True
+        )
+        for row in rows:
+            row["fit"] = float(np.exp(start) * row[what] ** slope)
+        base = alt.Chart(alt.Data(values=rows)).encode(
+            x=alt.X(f"{what}:Q", scale=alt.Scale(type="log"), title=what),
+        )
+        y = alt.Scale(type="log")
+        points = base.mark_point(filled=True, size=70).encode(
+            y=alt.Y("seconds:Q", scale=y, title="processor seconds of one linear program")
+        )
+        line = base.mark_line(strokeDash=[5, 4]).encode(y=alt.Y("fit:Q", scale=y))
+        chart = (line + points).properties(width=480, height=320, title=f"Time grows like {what}^{slope:.2f}")
+        chart.save(BUILD / f"speed-{what}.svg")
+        chart.save(BUILD / f"speed-{what}.png")
+        print(f"    picture: build/speed-{what}.svg", flush=True)
+
+
+PARTS = {"ordinary": ordinary, "highs": beside_highs, "growth": growth}
+HERE = {"fitted": fitted, "counted": counted}
+
+
+def main() -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="ordinary, highs, growth; all unless named")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.one:
+        name, *arguments = json.loads(chosen.one)
+        print(json.dumps(HERE[name](*arguments)))
+        return 0
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run")
+    for part in chosen.parts or PARTS:
+        PARTS[part]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
