@@ -2,11 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-<<<<<<< HEAD
-.PHONY: run quick test test-browser test-spark check docs pictures screens shots house bench clean
-=======
-.PHONY: run quick test test-browser test-spark check docs pictures shots house bench bench-long clean
->>>>>>> c376edf (A table whose best code needs many codes gets the fewest that lose a percent by default; few codes are found with warm starts; bench/speed.py has the ordinary rows)
+.PHONY: run quick test test-browser test-spark check docs pictures screens shots house bench bench-long clean
 
 run: .venv/ready
 	$(BIN)/choral demo
