@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import random
+import re
 from fractions import Fraction as F
 
 import highspy
@@ -16,11 +17,12 @@ from scipy.sparse import csc_array, eye_array, kron, vstack
 
 import choral as ch
 from choral.describe.entropy import binary_entropies, entropies
+from choral.errors import TooLargeError
 from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
-from choral.solvers.lines import elimination
+from choral.solvers.lines import elimination, memory
 from choral.solvers.lines.chords import ENTROPY, chord_costs, interpolated_multipliers, slopes
 from choral.solvers.lines.interior_point import InteriorPoint, equality_error, repaired_bound
 from choral.solvers.lines.refinement import enclosed
@@ -255,6 +257,26 @@ def test_a_factorisation_in_threads_is_the_factorisation(monkeypatch, size):
     broken[-1, -1] = -1.0
     with elimination.threads(2) as pool, pytest.raises(np.linalg.LinAlgError):
         elimination.Chunks(size, size, pool, 2).factorised(broken)
+
+
+def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch):
+    p, M, q = float_sensors(8)
+    whole = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4)
+    first, last = whole.history[0].lines, whole.history[-1].lines
+    assert last > first
+    monkeypatch.setattr(memory, "available", lambda: memory.needed(256, last, 8, None, InteriorPoint().threads))
+    said = []
+    part = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4, progress=lambda _low, _high, message: said.append(message))
+    assert part.status.value == "level limit"
+    assert "would not fit the memory" in said[-1]
+    assert part.information <= whole.upper_bound
+    assert whole.information <= part.upper_bound
+    monkeypatch.setattr(memory, "available", lambda: 4e5)
+    with pytest.raises(TooLargeError, match=r"256 states with 8 equations .* About \d+ states would fit"):
+        sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4)
+    fit = int(re.search(r"About (\d+)", str(memory.too_large(256, first, 8, 2))).group(1))
+    assert memory.fits(fit, first, 8, None, 2)
+    assert not memory.fits(fit + 1, first, 8, None, 2)
 
 
 def test_one_worker_finds_what_two_find():

@@ -113,6 +113,11 @@ class InteriorPoint:
     max_iterations: int = 100
     workers: int | None = None
 
+    @property
+    def threads(self) -> int:
+        """As many as there will be."""
+        return self.workers or min(MOST_WORKERS, os.cpu_count() or 1)
+
     def solve(
         self,
         C: Array,
@@ -137,7 +142,7 @@ class InteriorPoint:
         main, white, unwhite = basis.main, basis.white, basis.back
         nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
         z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
-        workers = self.workers or min(MOST_WORKERS, os.cpu_count() or 1)
+        workers = self.threads
         with threads(workers) as pool:
             run = _Run(self, C[main], p[main], white, basis.partition, pool, workers)
             z_main, nu_white, iterations, status = run.solve(z_main, nu_white, should_stop, callback)

@@ -25,6 +25,7 @@ from choral.solvers.lines.interior_point import (
     repaired_bound,
     rounding_margin,
 )
+from choral.solvers.lines.memory import fits, too_large
 
 Progress = Callable[[float, float, str], None]
 
@@ -44,8 +45,6 @@ PATIENCE = 5
 """... and after so many of them the search has stalled."""
 LEVELS = 30
 """Levels at most: the gap falls about tenfold in each, so these are never reached where floats suffice."""
-MOST_PAIRS = 40_000_000
-"""States times lines at most: some ten arrays of this size are held, in all 3 GB."""
 
 CellsT = TypeVar("CellsT", bound="Cells")
 
@@ -182,7 +181,8 @@ def enclosed(
 ) -> Enclosure[CellsT]:
     """Enclose what a private channel can save of the prior's cost, from one cell (or few) on.
 
-    Ends when the gap is at most ``tol`` or at most ``rel_tol`` times what is saved, or when ``should_stop()`` says so.
+    Ends when the gap is at most ``tol`` or at most ``rel_tol`` times what is saved, when ``should_stop()`` says so, or when
+    the next level would not fit the memory; raises `TooLargeError`, before anything is taken, where the first does not.
     """
     best = _Best(cells, p, M, progress)
     solver = solver or InteriorPoint()
@@ -197,7 +197,11 @@ def enclosed(
     for level in range(LEVELS):
         if stopped():
             return best.result(Status.STOPPED)
-        if len(p) * cells.lines > MOST_PAIRS:
+        size = len(p), cells.lines, basis.white.shape[1]
+        if not fits(*size, basis.partition, solver.threads):
+            if level == 0:
+                raise too_large(*size, solver.threads)
+            best.say(f"{cells.lines} lines would not fit the memory")
             break
         before, began = best.gap, time.monotonic()
         accuracy = max(HARDER**idle * max(LP_TARGET * wanted(), LP_SHARE * best.gap), LEAST_ACCURACY)
@@ -263,9 +267,13 @@ class _Best(Generic[CellsT]):
         for other, nu in cells.finer(codes, lp.nu):
             self._keep(other, nu)
         self.history.append(Level(cells.lines, lp.iterations, self.information, self.upper_bound, seconds, lp.status))
-        if self.progress is not None:
-            self.progress(self.information, min(self.upper_bound, self.everything), f"{cells.lines} lines done")
+        self.say(f"{cells.lines} lines done")
         return codes
+
+    def say(self, message: str) -> None:
+        """Tell whoever listens how far it is."""
+        if self.progress is not None:
+            self.progress(self.information, min(self.upper_bound, self.everything), message)
 
     def _keep(self, cells: CellsT, nu: Array, C: Array | None = None, dual: float | None = None) -> None:
         """Keep the certificate if its bound, less its rounding error, is the best."""
