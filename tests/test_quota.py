@@ -12,7 +12,8 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction as F
-from itertools import product
+from itertools import permutations, product
+from pathlib import Path
 
 import duckdb
 import flint
@@ -29,6 +30,7 @@ from choral.draw import quota_cost
 from choral.draw.engine import disclose_table
 from choral.draw.quota import Chosen, Quotas, ratio_of, two_sided
 from choral.draw.quota_cost import cost_of
+from choral.draw.quota_rounding import rounded
 from choral.draw.ranks import Deal, Ranks
 from choral.errors import LawError, LedgerError, ProblemError
 from choral.ledger.identity import positions
@@ -185,8 +187,6 @@ def test_a_million_records_have_their_quotas_and_chance_alone_says_who(one, tmp_
     sizes = [300_000, 200_001, 150_002, 349_997]
     values, cuts = (0, 0, 1, 1), [F(1, 3), F(2, 3)]
     base = Quotas.of(one)
-    from choral.draw.quota_rounding import rounded
-
     rows = tuple(by_ranks(sizes, values, cuts))
     counts = rounded(sizes, rows, [values], []).counts
     quotas = replace(
@@ -404,8 +404,6 @@ def test_noise_keeps_the_sums_of_cells_and_possible_codes_and_depends_on_the_key
 
 def small(sizes, values, cuts, one):
     """Quotas of a tiny table, made by hand: cells with these sizes and values, and codes cut by rank."""
-    from choral.draw.quota_rounding import rounded
-
     rows = tuple(by_ranks(sizes, values, cuts))
     counts = rounded(sizes, rows, [values], []).counts
     promise = replace(Quotas.of(one).promises[0], sets=tuple(values), known=(0,) * len(sizes))
@@ -465,10 +463,6 @@ def test_lots_tell_who_knows_the_totals_what_is_left_of_them(one):
 
 def test_the_last_of_all_records_is_what_enumerating_all_deals_gives(one):
     """Every assignment of codes with the candidate's quotas is as likely as any other; those that look alike are weighed."""
-    from itertools import permutations
-
-    from choral.draw.quota_rounding import rounded
-
     sizes, values, cuts = (3, 1, 2), (0, 0, 1), [F(1, 2)]
     quotas = small(sizes, values, cuts, one)
     expected_bits = expected_right = 0.0
@@ -507,6 +501,64 @@ def test_the_last_of_all_records_is_what_enumerating_all_deals_gives(one):
     assert math.isclose(found.bits, expected_bits, abs_tol=1e-9)
     assert math.isclose(found.guess_after, max(expected_right, found.guess_before), abs_tol=1e-9)
     assert found.method == "exact"
+
+
+def compositions(n, cells):
+    if cells == 1:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        yield from ((first, *rest) for rest in compositions(n - first, cells - 1))
+
+
+def test_what_quotas_tell_where_records_are_independent_draws_is_what_the_page_says():
+    """docs/promises.md: ten records of two bits, all their compositions weighed; all codes are seen, and no other record.
+
+    Records are alike, so all that the codes of others tell is how often each occurs.
+    """
+    rows = (
+        (16, ((0, 15), (1, 1))),
+        (1, ((1, 1),)),
+        (8, ((0, 3), (1, 5))),
+        (1, ((0, 1),)),
+    )  # of the page's first example
+    law, bits, n = (F(4, 10), F(1, 10), F(2, 10), F(3, 10)), list(product((0, 1), repeat=2)), 10
+    joint = [Counter(), Counter()]
+    for sizes in compositions(n, 4):
+        weight = math.factorial(n) * math.prod(p**k / F(math.factorial(k)) for p, k in zip(law, sizes, strict=True))
+        counts = rounded(sizes, rows, [[a for a, _ in bits], [b for _, b in bits]], []).counts
+        seen = sum(row.get(0, 0) for row in counts)
+        for cell, row in zip(bits, counts, strict=True):
+            for y, many in row.items():
+                for i in (0, 1):
+                    joint[i][cell[i], (y, seen)] += weight * many / n
+    assert [sum(one.values()) for one in joint] == [1, 1]
+    told = [round(bits_of(one), 4) for one in joint]
+    page = (Path(__file__).parent.parent / "docs" / "promises.md").read_text(encoding="utf-8")
+    assert f"tell {told[0]} bits about X1 and\n{told[1]} about X2, where lots tell zero" in page
+
+
+def test_shares_tell_who_knows_the_composition_less_by_the_square_of_the_records(one):
+    """docs/promises.md: I(sex; code) in the published table, by quota and on average by lots, of 1000 and 10000 records."""
+    found = {}
+    for n in (1000, 10_000):
+        quotas = small(
+            (n * 3 // 10 + 1, n // 5 + 2, n * 7 // 40, n * 13 // 40 - 3), (0, 0, 1, 1), [F(1, 3), F(2, 3)], one
+        )
+        by_quota = sum(s.records / n * math.log2(s.records / s.product) for s in quotas.shares() if s.records)
+        draws, by_lots = np.random.default_rng(1), []
+        for _ in range(40):
+            counts = tuple(
+                dict(enumerate(draws.multinomial(size, [dict(e).get(y, 0) / d for y in range(3)]).tolist()))
+                for size, (d, e) in zip(quotas.sizes, quotas.rows, strict=True)
+            )
+            by_lots.append(
+                sum(s.records / n * math.log2(s.records / s.product) for s in quotas.shares(counts) if s.records)
+            )
+        found[n] = by_quota, sum(by_lots) / len(by_lots)
+    assert found[1000][0] < 2e-5 < 2e-4 < found[1000][1] < 2e-3
+    assert found[10_000][0] < 2e-7
+    assert 5 < found[1000][1] / found[10_000][1] < 20
 
 
 def test_noise_makes_both_learn_less_and_shares_worse(one):

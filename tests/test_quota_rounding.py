@@ -152,7 +152,7 @@ def test_families_that_make_the_same_sets_count_once():
 def test_a_direction_whose_fractions_are_too_long_for_one_prime_is_lifted(monkeypatch):
     """With a small prime most combinations cannot be read off at once; the numbers must not depend on that."""
     draws = random.Random(3)
-    given = [some(draws, 24, 5, 3, 3, 9) for _ in range(3)]
+    given = [some(draws, 40, 6, 3, 3, 9) for _ in range(2)]
     expected = [rounded(*one, []) for one in given]
     monkeypatch.setattr(quota_moves, "PRIMES", (101, 2**31 - 1))
     lifted = []

@@ -32,7 +32,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -367,6 +367,7 @@ def _sizes(family: Family, sizes: Sequence[int]) -> dict[int | None, int]:
     return found
 
 
+@cache
 def ratio_of(noise: Decimal) -> int:
     """⌊2⁶⁴ e^-ε⌋, by the series of e^-ε in fractions: its partial sums are above and below in turn.
 

@@ -38,7 +38,7 @@ MOST_COMPARED = 40
 """Pairs of a value and a code for which quotas and lots are compared; that where quotas tell most beyond lots is shown."""
 MOST_NOISES, FEWEST_NOISES = 200, 8
 """Draws of the noise over which what is learned is averaged …"""
-NOISE_WORK = 100_000
+NOISE_WORK = 20_000
 """… and as many as make so many posteriors."""
 CROSSING = 30
 """How many times longer a rounding takes where sets cross."""

@@ -114,10 +114,15 @@ class Floating:
             basis.exchange(places[0], rates, name, column)
 
     def _move(self, name: Name, combination: Mapping[Name, Fraction]) -> list[At]:
-        """Move a number up, and the others so that all sums are held, until the first is whole; which are whole now."""
+        """Move a number, and the others so that all sums are held, until the first is whole; which are whole now.
+
+        It goes up or down, to where that is sooner.
+        """
         rates = {name: Fraction(1), **{other: -rate for other, rate in combination.items()}}
         numbers = [(at, rate) for at, rate in rates.items() if not isinstance(at, int)]
-        step = min((1 - self.parts[at]) / rate if rate > 0 else self.parts[at] / -rate for at, rate in numbers)
+        up = min((1 - self.parts[at]) / rate if rate > 0 else self.parts[at] / -rate for at, rate in numbers)
+        down = min(self.parts[at] / rate if rate > 0 else (1 - self.parts[at]) / -rate for at, rate in numbers)
+        step = up if up <= down else -down
         for at, rate in numbers:
             self.parts[at] += step * rate
         return [at for at, _ in numbers if self.parts[at] in (0, 1)]

@@ -154,7 +154,8 @@ def _flow(parts: dict[tuple[int, int], Fraction], chain: Sequence[Family]) -> li
 def without_cycles(edges: dict[Ends, int], scale: int) -> dict[Ends, int]:
     """Flows between 0 and `scale` after pushes around cycles, such that those strictly between hold no cycle.
 
-    Every node has the same difference of outflow and inflow as before.
+    A push goes to where the first flow is whole sooner, so that tiny shares become nobody and not somebody. Every node has the
+    same difference of outflow and inflow as before.
     """
     number: dict[Node, int] = {}
     flow, ends = list(edges.values()), []
@@ -196,7 +197,9 @@ def without_cycles(edges: dict[Ends, int], scale: int) -> dict[Ends, int]:
                 place[node] = len(path)
                 continue
             pushed = [(e, 1 if ends[e][0] == left else -1) for left, e in path[place[node] :]]
-            step = min(scale - flow[e] if sign > 0 else flow[e] for e, sign in pushed)
+            ahead = min(scale - flow[e] if sign > 0 else flow[e] for e, sign in pushed)
+            back = min(flow[e] if sign > 0 else scale - flow[e] for e, sign in pushed)
+            step = ahead if ahead <= back else -back
             for e, sign in pushed:
                 flow[e] += sign * step
                 dead[e] = flow[e] in (0, scale)
