@@ -19,6 +19,10 @@ STYLE = Path(__file__).with_name("style.css")
 """What the page makes of the common colours and type scale; it carries both, so that it can be sent as one file."""
 
 
+COLUMNS = ("what", "where", "paper", "here", "verdict")
+"""Of a table of claims."""
+
+
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 """The page loads nothing and runs nothing."""
 
@@ -42,9 +46,10 @@ def page(done: Sequence[Done], left_out: Sequence[Section]) -> str:
         f"Paper: {escape(claim.paper)}. Here: {escape(claim.ours)}. {escape(_reason(claim))}</li>"
         for section, claim in differ
     )
+    first = "<h1>Data Disclosure under Perfect Sample Privacy, recomputed</h1>" + _verdict(
+        [claim for part in done for claim in part.found.claims]
+    )
     body = [
-        "<h1>Data Disclosure under Perfect Sample Privacy, recomputed</h1>",
-        _verdict([claim for part in done for claim in part.found.claims]),
         "<p>Every verdict on this page comes from comparing numbers when the page was made. A printed number agrees when "
         "ours rounds to the same digits; fractions and statements are tested exactly. Bits throughout. The paper's "
         "results are cited by their labels.</p>",
@@ -59,7 +64,8 @@ def page(done: Sequence[Done], left_out: Sequence[Section]) -> str:
         "<title>Data Disclosure under Perfect Sample Privacy, recomputed</title>"
         f"<style>{tokens()}{STYLE.read_text(encoding='utf-8')}</style></head><body>"
         f"<header><span aria-hidden='true'>{mark()}</span><span>choral reproduce</span></header>"
-        f"<div class='frame'>{_contents(done, bool(found))}<main>{''.join(body)}</main></div></body></html>\n"
+        f"<main><div class='first'>{first}</div><div class='frame'>{_contents(done, bool(found))}"
+        f"<div class='body'>{''.join(body)}</div></div></main></body></html>\n"
     )
 
 
@@ -111,7 +117,7 @@ def _section(part: Done) -> str:
     found = part.found
     text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in found.text)
     rows = "".join(map(_row, found.claims))
-    head = "".join(f"<th scope='col'>{name}</th>" for name in ("what", "where", "paper", "here", "verdict"))
+    head = "".join(f"<th scope='col'>{name}</th>" for name in COLUMNS)
     claims = (
         "<div class='scroll' tabindex='0' role='group' aria-label='Claims'><table class='claims'>"
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
@@ -134,7 +140,8 @@ def _section(part: Done) -> str:
 
 def _row(claim: Claim) -> str:
     kind = "agrees" if claim.agrees else "differs" if claim.why else "unexplained"
-    cells = "".join(f"<td>{escape(c)}</td>" for c in (claim.place, claim.paper, claim.ours, claim.verdict))
+    told = zip(COLUMNS[1:], (claim.place, claim.paper, claim.ours, claim.verdict), strict=True)
+    cells = "".join(f"<td data-label='{name}'>{escape(text)}</td>" for name, text in told)
     return f"<tr class='{kind}'><th scope='row'>{escape(claim.what)}</th>{cells}</tr>"
 
 
