@@ -71,7 +71,8 @@ def disclose(
                 variance of a numeric target that it explains; or a loss {(action, value of the target): number}
     tol         stop when upper_bound - information is at most this, in bits
     rel_tol     … or at most this share of the information, whichever is reached first
-    time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound
+    time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound: what that and
+                verifying add is not counted (for lines about as long as a level of the search)
     codes       at most this many codes; `how` says what that costs
     progress    called as progress(information, upper_bound, message) while the interval closes
     solver      overrule the planner: "enumeration", "transport", "rank", "sandwich", "branching", "coarse" or "orbits"
@@ -138,7 +139,8 @@ def solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
         chosen = choose(small, form, limits.solver)
         if limits.readable and chosen.solver == "sandwich" and small.plain and form.nullity >= READABLE:
             limits = clock.limits = limits.for_people()
-        clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
+        later = "" if limits.time_limit is None else "; making it exact and verifying it come after the time limit"
+        clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}{later}")
         solution = chosen.run(small, form, clock)
         if small.utility is None:
             solution = _fewer(small, solution, _most_codes(small, form, limits), clock)

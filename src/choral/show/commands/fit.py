@@ -141,7 +141,10 @@ def fit(
     ] = False,
     tol: Annotated[float, typer.Option(help="Stop when the certified gap is at most this, in bits.")] = 1e-6,
     rel_tol: Annotated[float | None, typer.Option(help="… or at most this share of the information.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds; then the best so far is taken.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds of search; then the best so far is made exact and verified, which is not counted."),
+    ] = None,
     codes: Annotated[int | None, typer.Option(help="At most this many codes.")] = None,
     solver: Annotated[
         str | None,

@@ -122,8 +122,8 @@ BLOCK = 384
 """Columns that a factorisation in threads takes at once: a block and its panel fit the cache of a core."""
 THREADED = 1200
 """Unknowns from which a factorisation in threads is worth its bookkeeping."""
-STACK = 2**23
-"""Numbers in the stack of columns that one product takes at once: 64 MB."""
+STACK = 2**25
+"""Numbers in the stack of columns that one product takes at once: 256 MB. Smaller ones spend their time adding up results."""
 
 
 class Cholesky:

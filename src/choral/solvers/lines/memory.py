@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from choral.errors import TooLargeError
-from choral.solvers.lines.elimination import Partition, lines_first
+from choral.solvers.lines.elimination import STACK, Partition, lines_first
 
 ARRAYS = 12
 """Arrays of states × lines that an interior point holds at its peak."""
@@ -18,7 +18,8 @@ SPARED = 0.9
 def needed(states: int, lines: int, rank: int, partition: Partition | None, workers: int) -> float:
     """Bytes at the peak of one linear program."""
     size = states if lines_first(states, lines, rank, partition) else lines * rank
-    return 8.0 * (ARRAYS * states * lines + 2 * states * rank + (COPIES + workers) * size * size)
+    stacks = workers * min(STACK, states * lines * rank)
+    return 8.0 * (ARRAYS * states * lines + 2 * states * rank + stacks + (COPIES + workers) * size * size)
 
 
 def available() -> float:
