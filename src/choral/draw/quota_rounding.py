@@ -154,8 +154,8 @@ def _flow(parts: dict[tuple[int, int], Fraction], chain: Sequence[Family]) -> li
 def without_cycles(edges: dict[Ends, int], scale: int) -> dict[Ends, int]:
     """Flows between 0 and `scale` after pushes around cycles, such that those strictly between hold no cycle.
 
-    A push goes to where the first flow is whole sooner, so that tiny shares become nobody and not somebody. Every node has the
-    same difference of outflow and inflow as before.
+    A push goes to where the first flow is whole sooner, so that tiny shares become nobody and not somebody. Every node has
+    the same difference of outflow and inflow as before.
     """
     number: dict[Node, int] = {}
     flow, ends = list(edges.values()), []
