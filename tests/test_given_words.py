@@ -49,6 +49,15 @@ def test_the_command_says_what_is_promised_and_what_is_left_open(table, tmp_path
     assert "left open" not in both
 
 
+def test_the_command_says_whether_one_code_serves_every_decision(table, tmp_path):
+    asked = ["fit", table, "--reveal", "outcome", "--use", "sex,marital,school", "-o", tmp_path / "s.choral", "--force"]
+    assert "serves       every decision" in choral(*asked, "--protect", "sex").stdout
+    assert (
+        "serves       bits, for which it has these 2 codes" in choral(*asked, "--protect", "sex", "--codes", "2").stdout
+    )
+    assert "serves " not in choral(*asked, "--protect", "sex,marital").stdout
+
+
 def test_the_card_and_the_report_say_it_too(alone, tmp_path):
     guarantee = " ".join(alone.card().document["guarantee"])
     assert SAID in guarantee.replace("Somebody", "somebody")

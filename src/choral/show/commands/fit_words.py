@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 60
 """Columns of a table that are listed: more than fit on a page are for who asks."""
+STATED = 2e-15
+"""Bits: an optimum and its bound are stated to fifteen decimals each, and differ by no more."""
 MOST_SHOWN = 5
 """Rare protected values that are listed."""
 
@@ -53,7 +55,26 @@ def summary_lines(found: Disclosure, recipe: Recipe | None = None, verbose: bool
         f"disclosed    {told} bits, of {all_} that the used columns tell{merged} and {whole} in all",
         *_value_lines(found, verbose),
         f"codes        {found.codes}, for {counted(len(found.states), 'state')}",
+        *_serves(found),
         *([f"how          {found.how}"] if verbose else []),
+    ]
+
+
+def _serves(found: Disclosure) -> list[str]:
+    """Where one code can be best for every decision at once, whether this one is.
+
+    Every code that is optimal in bits is then: P(W = 1 | Y) is below that of the rank within the group in convex order, and
+    where bits, which are strictly convex, agree, the laws do (docs/mathematics.md).
+    """
+    from choral.proofs.rank import posed
+
+    if found.problem.utility is not None or posed(found.problem) is None:
+        return []
+    if found.gap <= STATED:
+        return ["serves       every decision, threshold and cost at once: no private code is better for any of them"]
+    return [
+        f"serves       bits, for which it has these {counted(found.codes, 'code')}; with all its codes it would be best for "
+        "every decision, threshold and cost at once"
     ]
 
 
