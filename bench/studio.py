@@ -1,8 +1,8 @@
 """How long the studio takes to show itself, and a solution, beside a bare page and beside the library call.
 
-First paint is what the browser reports (first-contentful-paint). The solution is that of the ten-column example: from
-pressing Solve to the number on the page, against `fit` and `save` in this process. Needs Chromium (scripts/browser) and a
-quiet machine.
+First paint is what the browser reports (first-contentful-paint); the weight of a page is the bytes of all that it loads.
+The solution is that of the ten-column example: from pressing Solve to the number on the page, against `fit` and `save` in
+this process. Needs Chromium (scripts/browser) and a quiet machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, Response, sync_playwright
 
 from choral.release.fit import fit
 from choral.show.studio.samples import SAMPLES
@@ -55,6 +55,21 @@ def first_paint(page: Page, url: str) -> float:
     return statistics.median(found)
 
 
+def weight(page: Page, url: str) -> tuple[int, int]:
+    """Bytes that a page loads, with all that belongs to it, and how many requests that takes."""
+    sizes: list[int] = []
+
+    def count(answer: Response) -> None:
+        if not answer.url.endswith("/api/state"):
+            sizes.append(len(answer.body()))
+
+    page.goto("about:blank")
+    page.on("response", count)
+    page.goto(url, wait_until="networkidle")
+    page.remove_listener("response", count)
+    return sum(sizes), len(sizes)
+
+
 def shown(page: Page, url: str) -> float:
     """Seconds from pressing Solve to the number on the page, the median of several."""
     page.goto(url)
@@ -67,7 +82,7 @@ def shown(page: Page, url: str) -> float:
         start = time.perf_counter()
         page.click("#start")
         page.wait_for_function("(n) => document.querySelectorAll('#which-result option').length > n", arg=before)
-        page.wait_for_selector("#information")
+        page.wait_for_selector("#headline")
         found.append(time.perf_counter() - start)
         page.wait_for_function("() => document.getElementById('job-words').textContent.includes('is finished')")
     return statistics.median(found)
@@ -111,6 +126,11 @@ def main() -> None:
             page.wait_for_timeout(4000)
             nothing, ours = first_paint(page, f"http://127.0.0.1:{bare.server_port}/"), first_paint(page, url)
             print(f"first paint   bare page {nothing:6.0f} ms   studio {ours:6.0f} ms   ratio {ours / nothing:.2f}")
+            (empty, _), (loaded, requests) = weight(page, f"http://127.0.0.1:{bare.server_port}/"), weight(page, url)
+            print(
+                f"page weight   bare page {empty / 1e3:6.1f} kB   studio {loaded / 1e3:6.1f} kB   "
+                f"ratio {loaded / empty:.0f}, in {requests} requests"
+            )
             alone, there = library(Path(folder)), shown(page, url)
             print(f"solution      library   {alone:6.2f} s    studio {there:6.2f} s    ratio {there / alone:.2f}")
             browser.close()

@@ -6,8 +6,10 @@ seen; `@surface` puts it on the list. `python scripts/shots.py report demo` take
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -196,6 +198,61 @@ def paper(folder: Path) -> Made:
     """What `choral reproduce` writes."""
     choral("reproduce", "-o", "paper", "--quick", cwd=folder)
     yield (folder / "paper" / "index.html").as_uri()
+
+
+@contextmanager
+def studio(folder: Path) -> Iterator[str]:
+    """A studio of its own; its address."""
+    command = [str(Path(sys.executable).with_name("choral")), "studio", "--json", "--no-browser", "--port", "0"]
+    environment = {**os.environ, "XDG_STATE_HOME": str(folder)}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def open_staff(page: Any) -> None:
+    """The studio with a table open and an estimate."""
+    page.wait_for_selector("body[data-known]")
+    if page.is_hidden("#choose"):
+        page.click("[data-example=staff]")
+    page.wait_for_selector("#estimated")
+
+
+def solve_staff(page: Any) -> None:
+    """The studio with a result, and with side knowledge switched on in the game."""
+    page.wait_for_selector("body[data-known]")
+    if page.is_hidden("#result"):
+        open_staff(page)
+        page.click("#start")
+    page.wait_for_selector("#dots")
+    page.wait_for_selector("#pictures img")
+    page.emulate_media(reduced_motion="reduce")
+    page.check("input[name=scene][value='1']")
+    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+
+
+@surface("studio-open")
+def studio_open(folder: Path) -> Made:
+    """The first page of the studio."""
+    with studio(folder) as address:
+        yield address
+
+
+@surface("studio-choose")
+def studio_choose(folder: Path) -> Made:
+    """What to expect, while one chooses."""
+    with studio(folder) as address:
+        yield address, open_staff
+
+
+@surface("studio-result")
+def studio_result(folder: Path) -> Made:
+    """A result, and the game."""
+    with studio(folder) as address:
+        yield address, solve_staff
 
 
 @contextmanager

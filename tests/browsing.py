@@ -122,9 +122,8 @@ def accessible(page):
     """No finding of axe-core, whatever its weight."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [
-        (one["id"], one["impact"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found["violations"]
-    ] == []
+    said = [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found["violations"]]
+    assert not said, said
     assert found["testEngine"]["name"] == "axe-core"
 
 

@@ -10,7 +10,6 @@
 | `jobs`, `worker` | one search at a time in a process of its own, with its progress; stopped or cancelled at any time |
 | `estimate` | what to expect of a choice: a quick answer that holds, and what each promise costs |
 | `result` | a release as numbers, words and pictures, and what playing the adversary needs |
-| `dark` | pictures for a dark page |
 | `copying` | the question as a command and as Python |
 | `curve` | what more could be told if something may leak |
 | `rounds` | 300 rounds of the best adversary, with side knowledge and with the promise against it; who learns more |

@@ -20,7 +20,6 @@ from starlette.exceptions import HTTPException
 
 from choral.errors import ChoralError, ColumnError, LedgerError
 from choral.show.studio import handing, question, result
-from choral.show.studio.dark import darkened
 from choral.show.studio.estimate import Turns, estimate
 from choral.show.studio.game import Game
 from choral.show.studio.jobs import BusyError, Jobs
@@ -29,10 +28,12 @@ from choral.show.studio.samples import SAMPLES, sample
 from choral.show.studio.security import RELEASE, UPLOAD, Door, Guard, size_in_words
 from choral.show.studio.tables import LONGEST_WORDS, Opened, shown, with_source
 from choral.show.studio.workspace import Workspace
+from choral.show.style import TOKENS
 from choral.version import __version__
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
+STYLE = TOKENS.parent
 DOWNLOADS = (result.RELEASE, handing.CARD, handing.REPORT, "codes.csv", "codes.parquet")
 
 
@@ -80,6 +81,7 @@ def create_app(door: Door, workspace: Workspace) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.add_middleware(Guard, door=door)
     app.mount("/static", StaticFiles(directory=HERE / "static"))
+    app.mount("/style", StaticFiles(directory=STYLE))
     templates = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
     page = templates.get_template("studio.html")
     _say_errors(app)
@@ -233,13 +235,12 @@ def _results(workspace: Workspace) -> APIRouter:
         curve, findings = result.read(folder, result.CURVE, []), result.read(folder, result.FINDINGS, None)
         return {**found, "ledger": str(workspace.ledger(found)), "curve": curve, "findings": findings}
 
-    @routes.get("/results/{name}/{scheme}/{picture}.svg")
-    def picture(name: str, scheme: Literal["light", "dark"], picture: str) -> Response:
+    @routes.get("/results/{name}/{picture}.svg")
+    def picture(name: str, picture: str) -> Response:
         path = workspace.result(name) / f"{picture}.svg"
         if picture not in result.PICTURES or not path.is_file():
             raise HTTPException(404, "There is no such picture.")
-        drawn = path.read_text(encoding="utf-8")
-        return Response(drawn if scheme == "light" else darkened(drawn), media_type="image/svg+xml")
+        return FileResponse(path, media_type="image/svg+xml")
 
     @routes.get("/results/{name}/{file}")
     def download(name: str, file: str) -> Response:

@@ -22,6 +22,8 @@ SECONDS = 1.5
 """For a quick answer: nobody waits longer for a number that the next choice changes."""
 MOST_STATES = 600
 """Beyond, a quick answer is not quick: making it exact takes longer than finding it."""
+MOST_COLUMNS = 60
+"""Columns that are looked at one by one for a score, while somebody chooses."""
 MOST_CELLS = 1_000_000
 """Rows times columns from which a score is learned while somebody chooses: some seconds."""
 
@@ -46,7 +48,7 @@ class Turns:
 
 def estimate(choices: Choices, source: Source) -> dict[str, Any]:
     """A quick answer for a question about a table: in right guesses, then the interval in bits; and what promises cost."""
-    if choices.use is None and source.rows() * len(source.columns) > MOST_CELLS:
+    if choices.use is None and (len(source.columns) > MOST_COLUMNS or source.rows() * len(source.columns) > MOST_CELLS):
         return {"why_not": "A score is learned from the columns when you solve: of this table that takes a while."}
     began = time.monotonic()
     posed = pose_table(source, choices.question(), choices.rules(source.columns))

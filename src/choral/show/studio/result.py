@@ -224,7 +224,7 @@ def draw_pictures(
 ) -> None:
     """Draw the pictures of a result, one after the other; `drawn` is told the name and the finding of each."""
     from choral.show.plots import (
-        as_svg,
+        as_following_svg,
         channel_plot,
         closing_plot,
         ladder_plot,
@@ -245,6 +245,6 @@ def draw_pictures(
     for name, make in charts.items():
         chart = make()
         findings[name] = finding_of(chart)
-        write_whole(folder / f"{name}.svg", as_svg(chart), True)
+        write_whole(folder / f"{name}.svg", as_following_svg(chart), True)
         write(folder, PICTURED, findings)
         drawn(name, findings[name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +27,10 @@ LONGEST_NAME = 200
 """Letters of the name of a column."""
 MOST_COLUMNS = 1000
 """Columns of a table: the page lists all of them."""
+WIDE = 40
+"""Columns beyond which a table is copied before it is looked at."""
+MOST_COPIED = 20_000_000
+"""Cells of such a copy: some hundred megabytes at most."""
 FEW = 12
 """A numeric column with more values is proposed to be binned."""
 
@@ -104,10 +108,20 @@ def open_facts(name: str, path: Path, origin: str) -> Opened:
                     f"{name} has {len(source.columns)} columns, the longest name {max(map(len, source.columns))} letters.",
                     f"Here a table may have {MOST_COLUMNS} columns, with names of {LONGEST_NAME} letters: leave some out.",
                 )
-            columns = tuple(_facts(source, column) for column in source.columns)
+            looked_at = _at_hand(source)
+            columns = tuple(_facts(looked_at, column) for column in source.columns)
             return Opened(name, path, origin, source.rows(), source.digest(), columns)
     except ChoralError as error:
         raise named(error, path, name) from None
+
+
+def _at_hand(source: Source) -> Source:
+    """The table, if it is wide and not large as a copy at hand: to ask a file about each of many columns takes minutes."""
+    if len(source.columns) <= WIDE or source.rows() * len(source.columns) > MOST_COPIED:
+        return source
+    with reading(source):
+        source.connection.execute(f"CREATE TEMP TABLE at_hand AS SELECT * FROM {source.sql}")
+    return replace(source, sql="at_hand")
 
 
 def with_source(opened: Opened, ask: Callable[[Source], T]) -> T:

@@ -11,11 +11,12 @@ const MANY = 12;
 
 export function showChoices(table, question) {
   startPromises(question);
+  const unasked = table.try ? "none" : "use";
   const role = (name) => {
     if (question) return question.roles[name] ?? "none";
-    return ["reveal", "protect", "use"].find((kind) => table.try?.[kind].includes(name)) ?? "none";
+    return ["reveal", "protect", "use"].find((kind) => table.try?.[kind].includes(name)) ?? unasked;
   };
-  const rows = table.columns.map((column, i) => columnRow(column, i, role(column.name), question));
+  const rows = table.columns.map((column, i) => columnRow(column, i, column.values ? role(column.name) : "none", question));
   const head = ["column", "holds", "part", "bins"].map((text) => h("th", { scope: "col" }, text));
   fill("choices",
     everyColumn(table),

@@ -56,5 +56,5 @@ function beside(one, two) {
       row("told", (view) => `${bits(view.information)} with ${many(view.codes, "code")}`),
       row("costs of what these columns tell", (view) => `${bits(Math.max(0, view.everything - view.information))} of ${bits(view.everything)}`),
       row("who learns most", worst)))),
-  h("div", { class: "two" }, both.filter((view) => view.pictures.signature).map((view) => picture(view, "signature"))));
+  h("div", { class: "two" }, both.filter((view) => view.pictures.signature).map((view) => picture(view, "signature", ", side by side"))));
 }

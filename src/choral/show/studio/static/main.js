@@ -45,6 +45,7 @@ export async function refresh() {
 
 function show(before) {
   const { tables, job, results } = studio.state;
+  document.body.dataset.known = "";
   showTables(studio.state);
   if (studio.table === null && tables.length) {
     const about = job?.about;

@@ -4,6 +4,7 @@ import { post, Refusal } from "./api.js";
 import { at, bits, facts, fill, h, many, percent } from "./dom.js";
 import { studio } from "./main.js";
 import { showCosts } from "./promises.js";
+import { showSteps } from "./steps.js";
 
 const WAIT = 250;
 
@@ -83,4 +84,5 @@ function showEstimate(quick) {
 function mayStart(whyNot = "") {
   at("start").disabled = whyNot !== "";
   fill("why-not", whyNot);
+  showSteps();
 }

@@ -1,15 +1,15 @@
-// The pictures of a result, drawn by the studio, light or dark as the page is.
+// The pictures of a result, drawn by the studio; each is dark where the page is.
 
 import { at, h } from "./dom.js";
 
 const TITLES = { signature: "Told and hidden", ladder: "How much is told", posteriors: "What the codes say",
   channel: "The channel", closing: "How the interval closed" };
 
-export function picture(view, name) {
+// `where` tells two regions with the same picture apart.
+export function picture(view, name, where = "") {
   return h("figure", {},
-    h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": TITLES[name] },
-      h("picture", {}, h("source", { srcset: `/results/${view.name}/dark/${name}.svg`, media: "(prefers-color-scheme: dark)" }),
-        h("img", { src: `/results/${view.name}/light/${name}.svg`, alt: view.pictures[name], "data-picture": name }))),
+    h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": `${TITLES[name]}, ${view.name.replace("-", " ")}${where}` },
+      h("img", { src: `/results/${view.name}/${name}.svg`, alt: view.pictures[name], "data-picture": name })),
     h("figcaption", {}, `${TITLES[name]}. ${view.pictures[name]}.`));
 }
 
