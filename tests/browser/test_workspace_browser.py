@@ -6,6 +6,7 @@ One browser and one studio for all of it. Needs Chromium and axe-core (`scripts/
 from __future__ import annotations
 
 import csv
+import re
 import time
 from itertools import product
 
