@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import signal
@@ -21,6 +22,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from pyarrow import csv, parquet
 from scipy.stats import chi2
 from test_quota_rounding import by_ranks
@@ -151,6 +153,23 @@ def test_files_and_frames_in_any_order_have_the_same_codes(folder, table, releas
     connection.execute(f"CREATE TABLE people AS SELECT * FROM '{folder / 'table.parquet'}'")
     connection.close()
     assert by_record(told(release, f"{folder / 'base.duckdb'}::people", folder)[0]) == first
+
+
+def test_the_deal_is_that_of_cards_sorted_by_aes_of_the_identifiers(table, release, tmp_path):
+    """Derived a second time: in each state, in the order of AES-256 under the key for quotas, the first get the first code."""
+    code = by_record(told(release, table, tmp_path)[0])
+    key = hashlib.blake2b(bytes.fromhex(release.digest), digest_size=32, key=KEY, person=b"quota").digest()
+    aes = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+    hands = {}
+    for row in table.to_pylist():
+        name = str(row["who"]).encode()
+        block = name.ljust(14, b"\0") + bytes([len(name), 2])
+        hands.setdefault(release.recipe.state_of(row), []).append((aes.update(block), row["who"]))
+    quotas = Quotas.of(release)
+    assert quotas.beside == ()
+    for state, counts in zip(quotas.states, quotas.counts, strict=True):
+        cards = [y for y in sorted(counts) for _ in range(counts[y])]
+        assert [code[who] for _, who in sorted(hands[state])] == cards
 
 
 def test_without_identifiers_rows_are_dealt_to_and_the_same_file_gives_the_same_codes(folder, table, one):

@@ -28,6 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from choral.describe.display import in_bits
 from choral.draw.quota import Quotas, ratio_of
 from choral.draw.quota_rounding import Counts, rounded
 from choral.ledger.identity import KEY_BYTES, subkey
@@ -374,4 +375,4 @@ def in_words(learned: Learned) -> str:
     if learned.bits == 0:
         return f"nothing (right in {learned.guess_before:.1%} of cases, as without the codes)"
     guesses = f"right in {most}{learned.guess_after:.1%} of cases instead of {learned.guess_before:.1%}"
-    return f"{guesses}, {most}{learned.bits:.2g} bits"
+    return f"{guesses}, {most}{in_bits(learned.bits)}"

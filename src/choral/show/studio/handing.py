@@ -11,7 +11,7 @@ from typing import Any
 
 from choral.draw.engine import disclose_table
 from choral.draw.quota import Chosen
-from choral.draw.quota_words import told_of
+from choral.draw.quota_words import said_of, told_of
 from choral.ledger.book import make_room, open_ledger
 from choral.release.card import card_of
 from choral.release.file import Release, load_release
@@ -44,7 +44,7 @@ def quota(folder: Path, noise: float | None) -> dict[str, Any]:
     quotas = Chosen.of("quota", noise).quotas(_release(folder), None)
     assert quotas is not None
     found = told_of(quotas)
-    return {**found.to_json(), "sentences": [sentence for _, sentence in found.lines]}
+    return {**found.to_json(), "sentences": [f"By quota, {found.reached}.", *said_of(found.cost)]}
 
 
 def write_report(folder: Path) -> Path:
