@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import choral as ch
+from choral.describe.display import percent
 from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
 from choral.release.file import load_release
 from choral.release.fit import fit
@@ -531,3 +532,19 @@ def test_a_protected_column_that_gives_the_target_away_is_not_said_to_be_dropped
     assert said.information == 0
     [remark] = [remark for remark in said.remarks if "alone guesses" in remark]
     assert remark == "sign alone guesses W right 100 %, and is protected: a code can tell nothing of what it says"
+
+
+def test_a_rare_target_is_told_by_what_the_most_telling_code_finds(monkeypatch):
+    monkeypatch.setattr(learn, "TREES", 20)
+    draw = random.Random(2)
+    rows = [
+        {"sex": draw.choice("fm"), "age": draw.randint(18, 80), "x": (x := draw.randrange(100)), "y": draw.random()}
+        | {"fraud": "yes" if draw.random() < (0.2 if x > 91 else 0.005) else "no"}
+        for _ in range(2000)
+    ]
+    found = fit(rows, "fraud", ["sex"])
+    said, disclosure = found.meaning.first_line(), found.disclosure
+    often, share = max((row[1], p) for p, row in zip(disclosure.p_y, disclosure.p_w_given_y, strict=True))
+    assert said.startswith(f"fraud = yes in {percent(often)} of the records with the most telling code, instead of 2")
+    assert f"({percent(share)} of all have it; " in said
+    assert "guess right" not in "".join(found.meaning.said_of_records_to_come())

@@ -184,3 +184,16 @@ def test_releases_that_do_not_say_are_read_as_they_were(tmp_path):
 def test_marks_that_are_none_are_refused(text):
     with pytest.raises(ProblemError, match="--missing-marks"):
         read_marks(text)
+
+
+def test_row_numbers_without_a_name_have_one(tmp_path):
+    (tmp_path / "t.csv").write_text(",W,x\n0,a,1\n1,b,2\n2,a,2\n")
+    table = open_table(tmp_path / "t.csv")
+    assert list(table.columns) == ["column1", "W", "x"]
+    assert table.remarks[""] == "the first column has no name in the header, and is called column1"
+    (tmp_path / "u.csv").write_text("W,,x\na,1,2\n")
+    with pytest.raises(LawError, match=r"Column 2 of .* has no name"):
+        open_table(tmp_path / "u.csv")
+    (tmp_path / "v.csv").write_text(",column1\na,1\n")
+    with pytest.raises(LawError, match=r"Column 1 of .* has no name"):
+        open_table(tmp_path / "v.csv")

@@ -101,16 +101,46 @@ class Meaning:
         return f"{said}; {listed(groups)} {'is' if len(groups) == 1 else 'are'} guessed as before"
 
     def _lift(self, target: str) -> str:
-        """What the most telling code says, where right guesses do not show it."""
-        disclosure = self.release.disclosure
-        rows, chances = disclosure.p_w_given_y, disclosure.p_y
-        values = disclosure.problem.target.values
-        prior = [
-            sum((row[w] * p for row, p in zip(rows, chances, strict=True)), Fraction(0)) for w in range(len(values))
-        ]
-        _, often, w = max((row[w] / prior[w], row[w], w) for row in rows for w in range(len(values)) if prior[w])
-        some = f"{target} = {_shown(values[w])} in {percent(often)} of the records with one of the codes"
-        return f"{some}, instead of {percent(prior[w])}"
+        """What the most telling code says, where right guesses do not show it: of the table, and of records to come."""
+        cell, code = self._top
+        often, share, prior = self._precision(self._own, cell, code)
+        law = self._own.law
+        value = ", ".join(
+            _shown(law.alphabets[law.position(name)][i])
+            for name, i in zip(self.release.recipe.reveal, cell, strict=True)
+        )
+        top = f"{percent(often)} of the records with the most telling code, instead of {percent(prior)}"
+        more = "" if self.held_out is None else self._of_records_to_come(cell, code)
+        return f"{target} = {value} in {top} ({percent(share)} of all have it{more})"
+
+    def _of_records_to_come(self, cell: tuple[int, ...], code: int) -> str:
+        assert self.held_out is not None
+        return f"; {percent(self._precision(self.held_out, cell, code)[0])} of records to come"
+
+    @cached_property
+    def _top(self) -> tuple[tuple[int, ...], int]:
+        """The value of the target, by its place, that one of the codes makes the most times as likely, and that code."""
+        weights = self._own.weights(self.release.recipe.reveal)
+        chances: dict[int, int] = {}
+        for row in weights.values():
+            for code, n in row.items():
+                chances[code] = chances.get(code, 0) + n
+        lifts = {
+            (Fraction(n, chances[code] * sum(row.values())), cell, code)
+            for cell, row in weights.items()
+            for code, n in row.items()
+        }
+        _, cell, code = max(lifts)
+        return cell, code
+
+    def _precision(self, published: Published, cell: tuple[int, ...], code: int) -> tuple[Fraction, Fraction, Fraction]:
+        """How often a value occurs among the records with a code, the share of these, and how often it occurs in all."""
+        weights = published.weights(self.release.recipe.reveal)
+        whole = sum(n for row in weights.values() for n in row.values())
+        coded = sum(row.get(code, 0) for row in weights.values())
+        own = weights.get(cell, {})
+        often = Fraction(own.get(code, 0), coded) if coded else Fraction(0)
+        return often, Fraction(coded, whole), Fraction(sum(own.values()), whole)
 
     def lines(self) -> list[str]:
         """What else a curator should know: what codes tell about records to come, and who learns more."""
@@ -123,9 +153,13 @@ class Meaning:
         leaks = [self.held_out.leakage(group) for group in self.release.recipe.protect]
         worst = max(leaks, key=lambda leak: leak.bits, default=None)
         also = "" if worst is None else f"; about {'+'.join(worst.about)} they tell {worst.bits:.1g} bits"
+        if self.told.guess_after - self.told.guess_before < SAME:  # right guesses would say nothing
+            guess = f"find {percent(self._precision(self.held_out, *self._top)[0])} with the most telling code"
+        else:
+            guess = f"guess right {percent(self.to_come.guess_after)}"
         return [
-            f"to come      codes of records that the points did not see tell {self.to_come.bits:.4f} bits, and guess right "
-            f"{percent(self.to_come.guess_after)} (cross-fitted on {self.held_out_records} records){also}"
+            f"to come      codes of records that the points did not see tell {self.to_come.bits:.4f} bits, and {guess} "
+            f"(cross-fitted on {self.held_out_records} records){also}"
         ]
 
     def said_of_the_score(self) -> list[str]:

@@ -23,6 +23,8 @@ SAMPLE = 100
 """Lines by which it is decided."""
 NEVER = "\x01"
 """A character that separates nothing, by which DuckDB reads a line as one field."""
+FIRST = "column1"
+UNNAMED = f"the first column has no name in the header, and is called {FIRST}"
 HEADERLESS = "the first line looks like a record, not like names: if it is one, say --no-header"
 
 
@@ -30,13 +32,15 @@ HEADERLESS = "the first line looks like a record, not like names: if it is one, 
 class Dialect:
     """The names of the columns, what separates fields, and whether the names stand in the first line.
 
-    With `runs`, fields are separated by one blank or more, lines may begin and end with blanks, and nothing is quoted.
+    With `runs`, fields are separated by one blank or more, lines may begin and end with blanks, and nothing is quoted. The
+    first column may be `unnamed`, as row numbers are in files that pandas writes: then it is called column1.
     """
 
     names: tuple[str, ...]
     separator: str
     header: bool = True
     runs: bool = False
+    unnamed: bool = False
 
     def relation(self, files: str, empty_in_quotes: bool) -> str:
         """SQL of the table of texts in these files (a list of names for DuckDB)."""
@@ -71,11 +75,14 @@ def dialect_of(path: Path, header: bool = True, plain: bool = False) -> Dialect:
     if not header:
         return Dialect(tuple(f"column{i}" for i in range(1, len(top) + 1)), separator, False, runs)
     names = [name.strip() for name in top]
+    unnamed = not plain and not names[0] and len(names) > 1 and FIRST not in names
+    if unnamed:
+        names[0] = FIRST
     try:
         check_names(names, str(path))
     except LawError as error:
         raise LawError(error.what, f"{error.remedy}{_no_header(names)}") from None
-    return Dialect(tuple(names), separator, True, runs)
+    return Dialect(tuple(names), separator, True, runs, unnamed)
 
 
 def like_data(names: Sequence[str]) -> bool:
