@@ -156,7 +156,7 @@ def test_files_and_frames_in_any_order_have_the_same_codes(folder, table, releas
 
 
 def test_the_deal_is_that_of_cards_sorted_by_aes_of_the_identifiers(table, release, tmp_path):
-    """Derived a second time: in each state, in the order of AES-256 under the key for quotas, the first get the first code."""
+    """Derived a second time: in each state, in the order of AES-256 under the key for quotas, the first get code 0."""
     code = by_record(told(release, table, tmp_path)[0])
     key = hashlib.blake2b(bytes.fromhex(release.digest), digest_size=32, key=KEY, person=b"quota").digest()
     aes = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
