@@ -610,7 +610,7 @@ def made(tmp_path_factory):
 def test_every_number_of_a_result_is_the_library_s(made):
     place, said = made
     view = json.loads((place / "result-1" / result.VIEW).read_text())
-    found = fit(place / "clinic.csv", "diagnosis", ["pressure", "glucose", "smoker"], rel_tol=1e-3).disclosure
+    found = fit(place / "clinic.csv", "diagnosis", ["pressure", "glucose", "smoker"]).disclosure
     law = ch.disclose(ch.examples.clinic(), reveal="diagnosis")
     assert view["upper_bound"] == found.upper_bound
     assert view["upper_bound"] == pytest.approx(law.upper_bound, abs=1e-14), (

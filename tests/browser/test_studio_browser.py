@@ -70,9 +70,7 @@ def test_the_whole_path(visit, studio, tmp_path):
     done(page)
     page.wait_for_selector("[data-picture=channel]", state="attached")
 
-    found = fit(
-        SAMPLES["clinic"].write(tmp_path), "diagnosis", ["pressure", "glucose", "smoker"], rel_tol=1e-3
-    ).disclosure
+    found = fit(SAMPLES["clinic"].write(tmp_path), "diagnosis", ["pressure", "glucose", "smoker"]).disclosure
     assert page.text_content("#information") == f"{found.information:.9f} bits"
     assert page.text_content("#upper-bound") == f"{found.upper_bound:.9f} bits"
     view = page.text_content("#view")

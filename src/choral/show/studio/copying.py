@@ -17,7 +17,7 @@ def as_command(choices: Choices, table: str, groups: Sequence[str], columns: Seq
 
     >>> roles = {"ill": "reveal", "sex": "protect", "my age": "use"}
     >>> print(as_command(Choices(roles=roles, bins={"my age": "q4"}, against=[["my age"]]), "t.csv", ["sex"], []))
-    choral fit t.csv --reveal ill --protect sex --against 'my age' --use 'sex,my age' --bins 'my age=q4' --rel-tol 0.001 \\
+    choral fit t.csv --reveal ill --protect sex --against 'my age' --use 'sex,my age' --bins 'my age=q4' \\
         -o release.choral
     """
     rules = choices.rules(columns)
@@ -34,7 +34,7 @@ def as_command(choices: Choices, table: str, groups: Sequence[str], columns: Seq
         ("--utility", {"bits": "", "loss": LOSS}.get(choices.utility, choices.utility)),
         ("--codes", choices.codes or ""),
         ("--leakage", ",".join(f"{group}={choices.leakage}" for group in groups) if choices.leakage else ""),
-        ("--rel-tol", f"{choices.rel_tol:g}"),
+        ("--rel-tol", "" if choices.closeness is None else f"{choices.closeness:g}"),
     ]
     written = " ".join(f"{option} {shlex.quote(str(value))}" for option, value in options if value != "")
     command = f"choral fit {shlex.quote(file_name(table))} {written} \\\n    -o {RELEASE}"
@@ -56,7 +56,6 @@ def as_python(choices: Choices, table: str, groups: Sequence[str], columns: Sequ
         protect=[['sex']],
         use=['sex'],
         codes=4,
-        rel_tol=0.001,
     )
     release.save('release.choral')
     """
@@ -74,7 +73,7 @@ def as_python(choices: Choices, table: str, groups: Sequence[str], columns: Sequ
         "utility": choices.good_for() if choices.utility != "bits" else None,
         "codes": choices.codes,
         "leakage": dict.fromkeys(groups, choices.leakage) if choices.leakage else None,
-        "rel_tol": choices.rel_tol,
+        "rel_tol": choices.closeness,
     }
     lines = [f"    {name}={value!r}," for name, value in arguments.items() if value is not None]
     call = "\n".join([f"    {file_name(table)!r},", *lines])

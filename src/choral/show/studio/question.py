@@ -23,7 +23,7 @@ from choral.tables.states import symbols
 MOST_AT_ONCE = 5000
 """States up to which rank and plan are said while choosing; beyond, solving says them."""
 REL_TOL = 1e-3
-"""How close to the best a search goes, unless told, as a share of the information."""
+"""How close to the best a search with budgets goes, unless told, as a share of the information."""
 
 
 class Choices(BaseModel):
@@ -47,7 +47,7 @@ class Choices(BaseModel):
     codes: int | None = Field(default=None, ge=1, le=10_000)
     missing: Literal["value", "drop", "error"] = "value"
     min_count: int = Field(default=MIN_COUNT, ge=0, le=10**6)
-    rel_tol: float = Field(default=REL_TOL, gt=0, le=1)
+    rel_tol: float | None = Field(default=None, gt=0, le=1)
     leakage: str | None = None
 
     def columns(self, *roles: str) -> list[str]:
@@ -78,6 +78,11 @@ class Choices(BaseModel):
             return None
         return self.columns("protect", "use") + (self.target if self.look_at_target else [])
 
+    @property
+    def closeness(self) -> float | None:
+        """How close to the best a search goes, as a share; None is as `choral.fit` does, which has an eye on the codes."""
+        return REL_TOL if self.rel_tol is None and self.leakage else self.rel_tol
+
     def good_for(self) -> str | dict[tuple[str, str], str]:
         """The utility: its name, or the costs of actions."""
         return read_loss(self.loss) if self.utility == "loss" else self.utility
@@ -92,7 +97,7 @@ class Choices(BaseModel):
 
     def limits(self, progress: Progress) -> Limits:
         """When a search ends, and who hears of it."""
-        return Limits(rel_tol=self.rel_tol, codes=self.codes, progress=progress)
+        return Limits(rel_tol=self.closeness, codes=self.codes, progress=progress)
 
 
 def read_loss(text: str) -> dict[tuple[str, str], str]:

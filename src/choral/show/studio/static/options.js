@@ -38,8 +38,8 @@ export function furtherChoices(question, changed) {
           ["error", "are an error"]], question?.missing ?? "value"),
         h("div", { class: "field" }, h("label", { class: "block", for: "min-count" }, "Treat alike what occurs less often than"),
           h("input", { type: "number", id: "min-count", min: 0, max: 1000000, value: question?.min_count ?? 5, oninput: changed })),
-        select("rel-tol", "Search until the best is", [["0.01", "within 1 %"], ["0.001", "within 0.1 %"],
-          ["0.000001", "within 0.0001 %"]], String(question?.rel_tol ?? 0.001))),
+        select("rel-tol", "Search until the best is", [["", "as close as choral fit goes"], ["0.01", "within 1 %"],
+          ["0.001", "within 0.1 %"], ["0.000001", "within 0.0001 %"]], String(question?.rel_tol ?? ""))),
       h("p", {}, h("label", {}, h("input", { type: "checkbox", id: "look", checked: question?.look_at_target ?? false,
         onchange: changed }), "The code may look at what it tells (when you hold it for every record)"))),
   ];
@@ -52,7 +52,7 @@ export function furtherOptions() {
     look_at_target: at("look").checked, looks: picked("looks"),
     codes: picked("codes") ? Math.max(1, Math.round(Number(at("codes").value))) || USUAL_CODES : null,
     utility: at("utility").value, loss: at("utility").value === "loss" ? at("loss").value : "",
-    missing: at("missing").value, min_count: Number(at("min-count").value || 0), rel_tol: Number(at("rel-tol").value),
+    missing: at("missing").value, min_count: Number(at("min-count").value || 0), rel_tol: Number(at("rel-tol").value) || null,
     leakage: null,
   };
 }
@@ -64,5 +64,6 @@ export function showFurther() {
   fill("looks-note", picked("looks") === "score"
     ? `A score for the target is learned from all columns but those left out (${used + columnsWith("protect").length} now), unless their `
       + "combinations are few and common. The fewest codes are taken that lose at most 1 %."
-    : "Every combination of the values of the columns with a part is a state of its own; as many codes as suffice.");
+    : "Every combination of the values of the columns with a part is a state of its own. As many codes as suffice; where a search may need "
+      + "more than 16, the fewest that lose at most 1 %.");
 }
