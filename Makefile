@@ -51,6 +51,15 @@ shots: .venv/ready
 house: .venv/ready
 	PYTHONPATH=scripts $(BIN)/python -m house
 
+# For MINUTES minutes everything is tried that could break a promise; docs/attacks.md then says what was tried and what held.
+MINUTES ?= 20
+attack: .venv/ready .venvs/attack/ready
+	ATTACK_PYTHON=$(CURDIR)/.venvs/attack/bin/python PYTHONPATH=tests:scripts $(BIN)/python -m attack --minutes $(MINUTES) --page docs/attacks.md
+
+# Mutation testing of the verifier and exact/: about half an hour of processor time.
+mutants: .venv/ready
+	PYTHONPATH=tests $(BIN)/python scripts/mutants.py
+
 bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
@@ -70,6 +79,11 @@ bench-long: .venv/ready .venvs/dit/ready
 .venvs/dit/ready:
 	$(PYTHON) -m venv .venvs/dit
 	.venvs/dit/bin/python -m pip install --quiet --disable-pip-version-check dit==2.3
+	touch $@
+
+.venvs/attack/ready:
+	$(PYTHON) -m venv .venvs/attack
+	.venvs/attack/bin/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0 schemathesis==4.32.5
 	touch $@
 
 .venvs/opendp/ready:

@@ -66,7 +66,8 @@ LAWS = [
     *(("joint", put("law", "alphabets", value)) for value in (None, [[0, 1]] * 3, [[0, 1], [0, 1], [0, 1], []])),
     *(("joint", put("law", "cells", value)) for value in (None, [], {"a": 1}, [[0, 0, 0, "1"]], [5])),
     *(("joint", put(*CELL, -1, value)) for value in ("0", "-1", "1F", "", "1\n", 5, None, "1_0", "0x1")),
-    *(("joint", put(*CELL, 0, value)) for value in (7, -1, True, 0.0, "0", None)),
+    *(("joint", put(*CELL, 0, value)) for value in (7, 2, -1, True, 0.0, "0", None)),
+    *(("joint", put("law", "alphabets", 1, value)) for value in ("ab", {"a": 0, "b": 1}, [])),
     ("joint", lambda d: d["law"]["cells"].append(d["law"]["cells"][0])),
     *(("exchangeable", put("law", "n", value)) for value in (None, "c", 1, 0, -12, 11, 13, 12.0, True)),
     *(("exchangeable", put("law", "prior", value)) for value in (
@@ -111,6 +112,63 @@ def private_under_one_law_alone(document):
     document["also"] = [{**document["law"], "cells": [[0, 0, "1"], [1, 1, "1"]]}]
     document["channel"]["rows"] = [["1", [0, "1"]], ["1", [1, "1"]]]
     document["claims"] = dict.fromkeys(("information", "upper_bound"), "1.000000000000000")
+
+
+def split_entry(document):
+    """The first code of a state is listed twice, with half of its share each: nothing else changes."""
+    row = document["channel"]["rows"][0]
+    row[0] = f"{2 * int(row[0], 16):x}"
+    row[1:] = [[y, f"{2 * int(n, 16):x}"] for y, n in row[1:]]
+    y, n = row[1]
+    row[1:2] = [[y, f"{int(n, 16) // 2:x}"]] * 2
+
+
+def empty_entry(document):
+    """A code that a state never gives is listed with no share: nothing else changes."""
+    channel = document["channel"]
+    row = next(row for row in channel["rows"] if len(row) <= channel["codes"])
+    listed = {y for y, _ in row[1:]}
+    row[1:] = sorted([*row[1:], [min(set(range(channel["codes"])) - listed), "0"]])
+
+
+def state_twice(document):
+    """A state is listed a second time, as it is: nothing else changes."""
+    for key in ("states", "rows"):
+        document["channel"][key].append(document["channel"][key][0])
+
+
+def further(*laws, only=None):
+    """The code is X; Z, a fair bit of its own, is hidden from whoever knows V; V and X have weights as each law has them.
+
+    X is even under every law, so that a code alone does not tell which law holds; with V it may.
+    """
+
+    def change(document):
+        found = []
+        for law in laws:
+            cells = [[z, v, x, f"{n:x}"] for v, row in law.items() for x, n in enumerate(row) for z in (0, 1)]
+            alphabets = [[0, 1], [0, 1, 2, 3, 4], [0, 1]]
+            found.append({"kind": "table", "columns": ["Z", "V", "X"], "alphabets": alphabets, "cells": cells})
+        document.clear()
+        document |= {
+            "format": "choral release",
+            "version": 2,
+            "law": found[0],
+            "reveal": ["X"],
+            "use": ["X"],
+            "notes": {},
+        }
+        document |= {"protect": [["Z"]], "also": found[1:], "bound": {"kind": "group", "group": None}}
+        document["given"] = [{"hidden": ["Z"], "known": ["V"], **({} if only is None else {"only": {"V": only}})}]
+        document["channel"] = {"codes": 2, "states": [[0], [1]], "rows": [["1", [0, "1"]], ["1", [1, "1"]]]}
+        document["claims"] = dict.fromkeys(("information", "upper_bound"), "1.000000000000000")
+
+    return change
+
+
+EVEN, TILTED = {0: (1, 1), 1: (1, 1), 2: (1, 1)}, {0: (1, 1), 1: (1, 3), 2: (3, 1)}
+ELSEWHERE, AGAINST = {0: (1, 1), 3: (1, 3), 4: (3, 1)}, {0: (1, 1), 3: (3, 1), 4: (1, 3)}
+"""What X is likely to be where V has a value: the same everywhere, and not; where the first law has no V."""
 
 
 def ratio(above, stated):
@@ -181,6 +239,10 @@ REFUSED = [
     *(("given", put("given", value)) for value in ([], "Z | V", ["Z | V"], {})),
     ("given", UNSEEN),
     ("given", put("version", 1)),
+    *(("joint", change) for change in (split_entry, empty_entry, state_twice)),
+    ("given", further(EVEN, TILTED)),
+    ("given", further(EVEN, TILTED, only=1)),
+    ("given", further(EVEN, ELSEWHERE, AGAINST)),
     ("given", put("budgets", [None])),
     ("given", put("protect", None)),
     ("only", drop("given", 0, "only")),
@@ -218,6 +280,9 @@ TAKEN = [
     ("also", put("also", 0, "alphabets", 0, [False, 1.0])),
     ("given", lambda d: d["given"].append(d["given"][0])),
     ("given", put("given", 0, "only", {})),
+    ("given", further(EVEN, {0: (5, 5), 1: (1, 1)})),
+    ("given", further(EVEN, TILTED, only=0)),
+    ("given", further(EVEN, ELSEWHERE, ELSEWHERE)),
     ("given", put("given", 0, "only", {"V": True})),
     ("exchangeable", put("law", "prior", ["4/6", "02/6"])),
     ("exchangeable", both(

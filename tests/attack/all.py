@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attack import csv_oddities, exactness, faults, files, ledger_machine, linkage
+from attack import csv_oddities, exactness, faults, files, fuzzing, ledger_machine, linkage, parsers, studio
 
-MODULES = (exactness, files, ledger_machine, faults, linkage, csv_oddities)
+MODULES = (exactness, files, ledger_machine, faults, linkage, csv_oddities, parsers, fuzzing, studio)
 ATTACKS = [attack for module in MODULES for attack in module.ATTACKS]

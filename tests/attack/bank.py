@@ -92,6 +92,11 @@ def listed():
     refused += pair.texts_of(telling(name) for name in known.ALIKE)
     refused += pair.texts_of(telling("city", values=values) for values in known.SAME)
     refused += pair.texts_of(make() for make in known.STALLS.values())
+    given = {"given": pair.telling_nothing(by_name["given"])}
+    senseless = [forgeries.given(hidden=hidden, known=["V"]) for hidden in (["W"], ["W", "Z"])]
+    refused += pair.changed(
+        [("given", change) for change in senseless], given
+    )  # kept, as nothing is told; and no promise
     taken = pair.changed(forgeries.TAKEN, by_name) + pair.texts_of(silent.values())
     taken += pair.texts_of(telling(name, protect="sex") for name in known.WELCOME)
     return refused, taken

@@ -107,4 +107,4 @@ def oddity(draw: Random, folder: Path, tally: Tally) -> None:
         tally.expect(False, "odd tables whose every record gets a code", f"{words}: {error}")
 
 
-ATTACKS = [Attack("odd tables", oddity, short=45, share=2)]
+ATTACKS = [Attack("odd tables", oddity, short=25, share=2)]

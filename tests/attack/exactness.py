@@ -227,7 +227,7 @@ def samples(draw: Random, folder: Path, tally: Tally) -> None:
 
 
 ATTACKS = [
-    Attack("exactness", a_hard_law, short=45, share=4),
+    Attack("exactness", a_hard_law, short=30, share=4),
     Attack("exactness", a_budget, short=5, share=1),
     Attack("exactness", a_purpose, short=8, share=1),
     Attack("exactness", samples, short=8, share=1),

@@ -283,12 +283,12 @@ def written_by_hand(draw: random.Random, folder: Path, tally: Tally) -> None:
 
 
 ATTACKS = [
-    Attack("forged files", release_files, short=4, share=4),
+    Attack("forged files", release_files, short=3, share=4),
     Attack("forged files", honest_files, short=1, share=0.5),
-    Attack("forged files", loaded_releases, short=40, share=2),
+    Attack("forged files", loaded_releases, short=25, share=2),
     Attack("forged files", keys, short=15, share=0.5),
-    Attack("forged files", cards, short=40, share=1),
-    Attack("forged files", codes, short=8, share=1),
+    Attack("forged files", cards, short=30, share=1),
+    Attack("forged files", codes, short=5, share=1),
     Attack("forged files", points, short=60, share=0.5),
-    Attack("forged files", ledgers, short=6, share=1),
+    Attack("forged files", ledgers, short=4, share=1),
 ]

@@ -13,12 +13,15 @@ CHAPTERS = {
     "faults": "Machines that fail: kills, a full disk, no writing, little memory, two writers",
     "linkage": "Linkage: two draws, two cards, order, composition, side knowledge",
     "odd tables": "Text tables as they come",
+    "parsers": "Everything that reads what somebody wrote",
+    "fuzzing": "A fuzzer that follows the coverage",
+    "studio": "The studio",
 }
 """In the order of the page."""
 
 
-def page(tallies: dict[str, Tally], minutes: float, more: list[str]) -> str:
-    """The page as Markdown, from a tally for each chapter and further lines."""
+def page(tallies: dict[str, Tally], minutes: float) -> str:
+    """The page as Markdown, from a tally for each chapter."""
     broken = [(chapter, sentence) for chapter, tally in tallies.items() for sentence in tally.broken]
     tried = sum((tally.counts for tally in tallies.values()), Counter())
     lines = [
@@ -40,4 +43,4 @@ def page(tallies: dict[str, Tally], minutes: float, more: list[str]) -> str:
     if broken:
         lines += ["", "## What did not hold", ""]
         lines += [f"- {chapter}: {' '.join(sentence.split())[:400]}" for chapter, sentence in broken[:50]]
-    return "\n".join([*lines, *more]) + "\n"
+    return "\n".join(lines) + "\n"
