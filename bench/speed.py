@@ -205,8 +205,8 @@ def beside_highs(lines=16, gap=1e-5):
         more = "at least " if clock >= HIGHS_LONGEST else ""
         print(
             f"rank {rank:<4}{states:>6} states: choral {wall:.2f} s by the clock, {cpu:.2f} s of processors "
-            f"({one:.2f} s with one thread; {cpu / wall:.2f} cores busy), gap {proved:.1e}; HiGHS {clock:.2f} s, {theirs:.2f} "
-            f"s of processors, gap {their_gap:.1e}: {more}{theirs / cpu:.1f} times as much work",
+            f"({one:.2f} s with one thread; {cpu / wall:.2f} cores busy), gap {proved:.1e}; HiGHS {clock:.2f} s, "
+            f"{theirs:.2f} s of processors, gap {their_gap:.1e}: {more}{theirs / cpu:.1f} times as much work",
             flush=True,
         )
 
