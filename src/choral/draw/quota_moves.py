@@ -22,8 +22,8 @@ from choral.errors import ProblemError
 
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)
 """Products of two remainders fit in 64 bits. The next is taken if columns are dependent modulo one and not in truth."""
-MOST_SUMS = 2000
-"""Sums that are held at once: their square is the memory, 32 MB, and about the time of a step."""
+MOST_SUMS = 1000
+"""Sums that are held at once: their square is about the time of a step, of which there are as many; some minutes."""
 
 At: TypeAlias = tuple[int, int]
 """The name of a number: a cell and a code."""
