@@ -200,6 +200,14 @@ def paper(folder: Path) -> Made:
     yield (folder / "paper" / "index.html").as_uri()
 
 
+@surface("public")
+def public(folder: Path) -> Made:
+    """The public page beside the codes."""
+    released(folder)
+    choral("report", "card.json", "-o", "public.html", cwd=folder)
+    yield (folder / "public.html").as_uri()
+
+
 @contextmanager
 def studio(folder: Path) -> Iterator[str]:
     """A studio of its own; its address."""

@@ -17,6 +17,8 @@ MOST_STEMS = 60
 """Up to so many codes a stem leads from what was known before to each dot, and each has its mark on a straight line."""
 HEIGHT = 240
 """Of the panel at the left, and of all at the right where they are few; in pixels."""
+LEGEND = 70
+"""Pixels that are left to a legend below the panel at the left."""
 LEAST_HEIGHT = 40
 """Of a panel at the right: two lines and their labels."""
 LABEL = 15
@@ -118,7 +120,7 @@ def _left(alt: Any, left: Left, width: int) -> Any:
     kinds = list(dict.fromkeys(left.advice)) if left.advice else [series.name for series in left.series]
     y = alt.Y("p:Q", scale=alt.Scale(domain=_domain(left), nice=not left.share), title=None, axis=_axis(alt, left))
     x = _x(alt, "codes, by what they tell; width: share of the records")
-    legend = None if len(kinds) == 1 else alt.Legend(orient="bottom", columns=2 if width > 300 else 1)
+    legend = None if len(kinds) == 1 else alt.Legend(orient="bottom", columns=5 if width > 300 else 2)
     colour = alt.Color(
         "advice:N" if left.advice else "value:N",
         sort=kinds,
@@ -136,18 +138,21 @@ def _left(alt: Any, left: Left, width: int) -> Any:
         layers.append(marks.mark_rule(color=BLUE, opacity=0.35).encode(x=x, y=y, y2="before:Q"))
     layers.append(marks.mark_circle(opacity=0.8, stroke=INK, strokeWidth=0.6).encode(x=x, y=y, size=size, color=colour))
     heading = _heading(alt, short(left.heading, width // 7), short(left.note, width // LETTER))
-    return alt.layer(*layers).properties(width=width, height=HEIGHT, title=heading)
+    height = HEIGHT if legend is None else HEIGHT - LEGEND
+    return alt.layer(*layers).properties(width=width, height=height, title=heading)
 
 
 def _domain(left: Left) -> list[float]:
-    if left.share:
-        return [0.0, 1.0]
     every = [p for series in left.series for p in (series.before, *series.heights)]
+    if left.share:
+        return [0.0, 1.0 if max(every) > 0.5 else 1.2 * max(every)]  # rare values are not to lie on the axis
     return [min(every), max(every)] if min(every) < max(every) else [min(every) - 1, max(every) + 1]
 
 
 def _axis(alt: Any, left: Left) -> Any:
-    return alt.Axis(format=".0%", tickCount=5) if left.share else alt.Axis(tickCount=5)
+    if not left.share:
+        return alt.Axis(tickCount=5)
+    return alt.Axis(format=".0%" if _domain(left)[1] > 0.1 else ".1%", tickCount=5)
 
 
 def _right(alt: Any, panels: Sequence[Panel], shares: Sequence[float], width: int) -> Any:

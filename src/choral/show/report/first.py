@@ -125,18 +125,18 @@ def told(subject: Subject) -> list[Part]:
     before, after = map(share, subject.guess)
     if before.value == after.value:
         guesses: list[Part] = [
-            f"The best guess at {subject.target} stays the same, right in ",
+            f"The best guess at {subject.brief} stays the same, right in ",
             before,
             " of cases, but its odds move.",
         ]
     elif before.text == after.text:
         guesses = [
-            f"Whoever sees it guesses {subject.target} right a little more often than the ",
+            f"Whoever sees it guesses {subject.brief} right a little more often than the ",
             before,
             " without it.",
         ]
     else:
-        guesses = [f"Whoever sees it guesses {subject.target} right in ", after, " of cases instead of ", before, "."]
+        guesses = [f"Whoever sees it guesses {subject.brief} right in ", after, " of cases instead of ", before, "."]
     return [
         "Each record gets one of ",
         count(found.codes, "code"),
@@ -146,7 +146,7 @@ def told(subject: Subject) -> list[Part]:
         bits(found.information),
         " of the ",
         bits(found.problem.entropy_of_target),
-        f" that there are to know about {subject.target}. A dot is a code, its area how often it is seen; dashed is what is "
+        f" that there are to know about {subject.brief}. A dot is a code, its area how often it is seen; dashed is what is "
         "known without it; a straight line is the same under every code.",
     ]
 
@@ -197,7 +197,7 @@ def _cost(subject: Subject, price: Price | None) -> list[Part]:
     before, now = subject.guess
     then = f" It costs {percent(now - price.right)[:-2]} points" if price.right < now else " It costs next to nothing"
     return [
-        f"{then}: {subject.target} is then guessed right {percent(price.right)} instead of {percent(now)} "
+        f"{then}: {subject.brief} is then guessed right {percent(price.right)} instead of {percent(now)} "
         f"({percent(before)} without a code)."
     ]
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from choral.describe.display import Cell, Listing, Shown, cell_html, in_bits, percent
 
 PERCENT = re.compile(r"(?<=\d) %")
+RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufeff]+(?: [\u0590-\u08ff\ufb1d-\ufeff]+)*")
 VOID = ("meta", "br")
 """Elements without an end tag, of those that the report uses."""
 
@@ -36,8 +37,12 @@ def element(name: str, *parts: Part, **attributes: str) -> Html:
 
 
 def joined(parts: Iterable[Part]) -> Html:
-    """Parts one after another; a percent sign stays with its number."""
-    return Html("".join(part if isinstance(part, Html) else PERCENT.sub("\u00a0%", cell_html(part)) for part in parts))
+    """Parts one after another; a percent sign stays with its number, and words from right to left turn nothing around."""
+    return Html("".join(part if isinstance(part, Html) else _set(cell_html(part)) for part in parts))
+
+
+def _set(text: str) -> str:
+    return RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", PERCENT.sub("\u00a0%", text))
 
 
 def paragraph(*parts: Part, **attributes: str) -> Html:

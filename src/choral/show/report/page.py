@@ -101,7 +101,7 @@ def render(
     """
     subject = Subject.of(release, findings, public)
     found = subject.disclosure
-    title = f"What the codes tell about {subject.target}, and what they do not"
+    title = f"What the codes tell about {subject.brief}, and what they do not"
     file = release.path.name if isinstance(release, Release) and release.path is not None else ""
     rows = "" if subject.recipe is None else f"{subject.recipe.table_rows} records"
     told = ", ".join(part for part in (table, rows) if part)

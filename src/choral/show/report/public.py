@@ -47,7 +47,7 @@ def write_public(
 def render_public(card: Card, date: datetime.date | None = None) -> str:
     """The public page: what the codes tell, what is hidden and from whom, what is not promised, and what each code means."""
     document = card.document
-    target = " and ".join(document["reveal"])
+    target = short(" and ".join(document["reveal"]), 48)
     title = f"What the codes tell about {target}, and what they do not"
     day = date or datetime.datetime.now(datetime.UTC).date()
     told = document["values"] is not None and document["p_w_given_y"] is not None and document["p_y"] is not None
@@ -140,8 +140,9 @@ def _picture(card: Card) -> list[Html]:
     note = f"before: {percent(prior[far[0]])}" if len(chosen) == 1 else "dashed: before"
     panels = tuple(_panel(group) for group in document["protect"])
     hidden = _names(["+".join(group["columns"]) for group in document["protect"] if group["budget"] is None])
-    finding = f"{'+'.join(document['reveal'])} is guessed right {percent(after)} instead of {percent(before)}" + (
-        f"; {hidden}: as before" if hidden else ""
+    finding = (
+        f"{short('+'.join(document['reveal']), 48)} is guessed right {percent(after)} instead of {percent(before)}"
+        + (f"; {hidden}: as before" if hidden else "")
     )
     drawn = Picture(finding, (), Left(head, note, series, shares), panels[:20])
     wide = drawing(as_svg(draw(drawn, WIDE, False)), finding, "signature", class_="wide")

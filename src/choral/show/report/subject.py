@@ -16,8 +16,12 @@ from choral.problem.kernel import Variable
 from choral.release.card import Card
 from choral.release.file import Release
 from choral.show.plots.posteriors import laws_of
+from choral.show.plots.style import short
 from choral.tables.binned import bins_of, spoken
 from choral.tables.recipe import Recipe
+
+LONGEST_NAME = 48
+"""Letters of a name on page one; the appendix has all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,11 @@ class Subject:
     def target(self) -> str:
         """What is told about, in words."""
         return " and ".join(self.disclosure.problem.target.columns)
+
+    @property
+    def brief(self) -> str:
+        """The same, short enough for page one."""
+        return short(self.target, LONGEST_NAME)
 
     @property
     def used(self) -> tuple[str, ...]:

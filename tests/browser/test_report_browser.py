@@ -1,0 +1,171 @@
+"""The reports in a browser: the gravest finding is in sight, a telephone loses nothing, dark is dark, print has numbers.
+
+Needs Chromium and axe-core (`scripts/browser`).
+"""
+
+from __future__ import annotations
+
+import shutil
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import choral as ch
+from choral.auditing.audit import audit
+from choral.release.card import card_of
+from choral.release.fit import fit
+from choral.show.report import render, render_public
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / ".venvs/browser/package/axe.min.js"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-dev-shm-usage --no-first-run"
+PATIENCE = 120_000
+"""Milliseconds that a page may take for anything, on a busy machine."""
+LONG = ("a name of " + "two hundred characters " * 9).strip()
+RIGHT_TO_LEFT = "\u05d2\u05d9\u05dc \u05d4\u05de\u05e9\u05ea\u05ea\u05e3"
+OFF_SCREEN = """() => [...document.querySelectorAll('h1, h2, h3, p, li, dt, dd, .verdict')].filter((node) => {
+    const box = node.getBoundingClientRect();
+    return box.width && !node.closest('.scroll') && (box.left < -1 || box.right > innerWidth + 1);
+}).map((node) => node.textContent.slice(0, 60))"""
+CONTRAST = """() => {
+    const light = (colour) => {
+        const parts = colour.match(/[0-9.]+/g).slice(0, 3).map((x) => x / 255);
+        const [r, g, b] = parts.map((x) => (x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const paper = light(getComputedStyle(document.body).backgroundColor);
+    return [...document.querySelectorAll('#short figure svg.wide text')].filter((node) => node.textContent).map((node) => {
+        const ink = light(getComputedStyle(node).fill);
+        return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    });
+}"""
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or not AXE.is_file(), reason="no Chromium or axe-core: run scripts/browser (or make test-browser)"
+)
+
+
+def people(target="diagnosis", hidden="sex", values=2):
+    """A table in which the code ties what is hidden to another column."""
+    rows = []
+    for i, (sex, smoker, pressure) in enumerate(product("fm", ("no", "yes"), ("high", "low"))):
+        for k in range(40 + 7 * i):
+            sick = (k * 7 + i) % 12 < 3 + 4 * ((smoker == "yes") ^ (pressure == "high")) + (sex == "f")
+            value = f"v{(k + 20 * sick) % values:02}" if values > 2 else ("ill" if sick else "<i>well</i>")
+            rows.append({target: value, hidden: f"{hidden} {sex}", "smoker": smoker, "pressure": pressure})
+    return rows
+
+
+def ordinary():
+    release = fit(people(), "diagnosis", ["sex", "smoker"], ["sex", "smoker", "pressure"], codes=5, min_count=3)
+    return render(release, audit(release)), render_public(card_of(release))
+
+
+def unkind():
+    """Names of 200 letters and from right to left, a target of forty values."""
+    rows = people(LONG, RIGHT_TO_LEFT, 40)
+    release = fit(rows, LONG, [RIGHT_TO_LEFT], [RIGHT_TO_LEFT, "pressure"], min_count=2, codes=6, rel_tol=0.1)
+    return render(release, audit(release)), render_public(card_of(release))
+
+
+def twenty():
+    """Twenty protected columns: each one of four uneven bits, or its opposite."""
+    names = ["W", *(f"column {i}" for i in range(20))]
+    cells = {}
+    for bits in product((0, 1), repeat=4):
+        record = [bits[i % 4] ^ (i // 4 % 2) for i in range(20)]
+        cells[(sum(bits) % 2, *record)] = 3 + sum(2**i * b for i, b in enumerate(bits))
+    found = ch.disclose(ch.Joint.from_counts(cells, names))
+    return render(found, audit(found)), ""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Every kind of page as a file, opened as it is kept."""
+    folder = tmp_path_factory.mktemp("pages")
+    found = {}
+    for make in (ordinary, unkind, twenty):
+        curator, public = make()
+        for name, text in ((make.__name__, curator), (f"{make.__name__}-public", public)):
+            if text:
+                (folder / f"{name}.html").write_text(text, encoding="utf-8")
+                found[name] = (folder / f"{name}.html").as_uri()
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split(), timeout=PATIENCE)
+        yield found
+        found.close()
+
+
+def opened(browser, address, width, scheme="light"):
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    asked = []
+    context.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    assert asked == [address]
+    return page
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "unkind", "twenty"])
+def test_the_gravest_finding_is_above_the_fold_and_before_the_appendix(browser, pages, kind):
+    page = opened(browser, pages[kind], 1280)
+    first = page.locator("#decide li").first
+    whole = (
+        first if kind != "unkind" else first.locator("strong")
+    )  # with a name of 200 letters, what was found at least
+    box = whole.bounding_box()
+    assert box["y"] + box["height"] <= 800
+    assert 1 <= page.locator("#decide li").count() <= 3
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert first.bounding_box()["y"] < page.locator("#appendix").bounding_box()["y"]
+    page.context.close()
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "unkind", "twenty", "ordinary-public", "unkind-public"])
+def test_on_a_telephone_nothing_that_is_read_is_off_screen(browser, pages, kind):
+    page = opened(browser, pages[kind], 390)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(OFF_SCREEN) == []
+    narrow, wide = page.locator("#short svg.narrow"), page.locator("#short svg.wide")
+    assert (narrow.is_visible(), wide.is_visible()) == (True, False)
+    assert narrow.bounding_box()["width"] <= 390
+    page.set_viewport_size({"width": 1440, "height": 800})
+    assert (narrow.is_visible(), wide.is_visible()) == (False, True)
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_picture_is_read_on_light_and_on_dark_paper_and_axe_finds_nothing(browser, pages, scheme):
+    page = opened(browser, pages["ordinary"], 1280, scheme)
+    contrasts = page.evaluate(CONTRAST)
+    assert len(contrasts) > 10
+    assert min(contrasts) >= 4.5
+    page.evaluate(AXE.read_text(encoding="utf-8"))  # the page itself runs no script
+    found = page.evaluate("() => axe.run()")
+    assert [(one["id"], [n["target"] for n in one["nodes"]][:2]) for one in found["violations"]] == []
+    page.context.close()
+
+
+def test_print_has_page_numbers_and_keeps_tables_whole(browser, pages):
+    page = opened(browser, pages["ordinary"], 1280, "dark")
+    page.emulate_media(media="print")
+    kept = page.evaluate("() => [...document.querySelectorAll('table')].map((t) => getComputedStyle(t).breakInside)")
+    assert kept
+    assert set(kept) == {"avoid"}
+    rules = page.evaluate("() => [...document.styleSheets[0].cssRules].map((rule) => rule.cssText).join(' ')")
+    assert "counter(page)" in rules
+    assert "counter(pages)" in rules
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.querySelector('.first')).breakAfter") == "page"
+    assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+    page.context.close()
