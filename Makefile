@@ -2,18 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run quick test test-browser test-spark check docs pictures screens shots house bench bench-long clean
+.PHONY: run quick test test-browser test-spark check docs pictures screens shots house attack mutants bench bench-long clean
 
 run: .venv/ready
 	$(BIN)/choral demo
 
 # Every room in a minute and a half: all tests that take less than half a second, without the browser and Spark.
 quick: .venv/ready
-	$(BIN)/python -m pytest -n auto -m "not slow and not spark" --ignore=tests/browser
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not spark" --ignore=tests/browser
 
 test: check
 	-scripts/browser
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 	scripts/spark try
 
 # Spark's own tests: needs Java 17, which is installed where that can be done (Debian, as root).
