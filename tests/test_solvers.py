@@ -22,6 +22,7 @@ from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
+from choral.solvers.lines import chunks as chunks_of
 from choral.solvers.lines import elimination, memory
 from choral.solvers.lines.chords import ENTROPY, chord_costs, interpolated_multipliers, slopes
 from choral.solvers.lines.interior_point import InteriorPoint, equality_error, repaired_bound
@@ -225,7 +226,7 @@ def test_sums_over_classes_give_the_step_that_products_give(sizes):
     g, row_gap, column_gap = rng.normal(size=d.shape), rng.normal(size=60), rng.normal(size=(7, white.shape[1]))
     column_gap[-1] += row_gap @ white - column_gap.sum(axis=0)  # as sums over all lines must be
     moves = []
-    chunks = elimination.Chunks(60, 16, None, 1)
+    chunks = chunks_of.Chunks(60, 16, None, 1)
     for system in (
         elimination.LinesFirst(white, d, chunks, partition),
         elimination.LinesFirst(white, d, chunks, None),
@@ -247,16 +248,16 @@ def test_columns_that_are_no_classes_have_no_partition():
 
 @pytest.mark.parametrize("size", [1, 700, 1300, 2000])
 def test_a_factorisation_in_threads_is_the_factorisation(monkeypatch, size):
-    monkeypatch.setattr(elimination, "THREADED", 500)
+    monkeypatch.setattr(chunks_of, "THREADED", 500)
     matrix = np.random.default_rng(size).normal(size=(size, size + 3))
     matrix = matrix @ matrix.T
-    with elimination.threads(2) as pool:
-        factor = np.tril(elimination.Chunks(size, size, pool, 2).factorised(matrix.copy()))
+    with chunks_of.threads(2) as pool:
+        factor = np.tril(chunks_of.Chunks(size, size, pool, 2).factorised(matrix.copy()))
     assert np.abs(factor @ factor.T - matrix).max() <= 1e-10 * np.abs(matrix).max()
     broken = matrix.copy()
     broken[-1, -1] = -1.0
-    with elimination.threads(2) as pool, pytest.raises(np.linalg.LinAlgError):
-        elimination.Chunks(size, size, pool, 2).factorised(broken)
+    with chunks_of.threads(2) as pool, pytest.raises(np.linalg.LinAlgError):
+        chunks_of.Chunks(size, size, pool, 2).factorised(broken)
 
 
 def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch):

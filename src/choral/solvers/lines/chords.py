@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from choral.describe.entropy import binary_entropies
 from choral.proofs.lines import LinesBound
-from choral.solvers.lines.elimination import Array
+from choral.solvers.lines.chunks import Array
 from choral.solvers.lines.interior_point import LPResult
 from choral.solvers.lines.refinement import Codes, Next
 

@@ -15,15 +15,13 @@ from typing import Literal
 
 import numpy as np
 
+from choral.solvers.lines.chunks import Array, Chunks, threads
 from choral.solvers.lines.elimination import (
-    Array,
     Basis,
-    Chunks,
     Elimination,
     Partition,
     centred_duals,
     elimination,
-    threads,
 )
 
 Status = Literal["optimal", "stopped", "iteration limit", "stalled"]

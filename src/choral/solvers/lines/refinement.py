@@ -17,7 +17,8 @@ import numpy as np
 
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
-from choral.solvers.lines.elimination import Array, Basis
+from choral.solvers.lines.chunks import Array
+from choral.solvers.lines.elimination import Basis
 from choral.solvers.lines.interior_point import (
     InteriorPoint,
     LPResult,

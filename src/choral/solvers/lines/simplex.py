@@ -16,7 +16,7 @@ import numpy as np
 
 from choral.describe.entropy import entropies, weighted_entropies
 from choral.proofs.lines import LinesBound
-from choral.solvers.lines.elimination import Array
+from choral.solvers.lines.chunks import Array
 from choral.solvers.lines.interior_point import LPResult
 from choral.solvers.lines.refinement import Codes, Next
 from choral.solvers.lines.regular_cells import RegularCells, Vertex, to_grid

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from choral.problem.kernel import Floats
-from choral.solvers.lines.elimination import Chunks, Partition, elimination, finest, threads, whiten
+from choral.solvers.lines.chunks import Chunks, threads
+from choral.solvers.lines.elimination import Partition, elimination, finest, whiten
 from choral.solvers.lines.interior_point import EXACT
 
 SHARES = (1e-3, 1e-4, 1e-5)

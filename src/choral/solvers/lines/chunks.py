@@ -1,0 +1,108 @@
+"""Work in threads: states in slices, sums of what they give, and a Cholesky factorisation block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, solve_triangular
+from threadpoolctl import threadpool_limits
+
+Array = NDArray[np.float64]
+Part = TypeVar("Part")
+Scratch = TypeVar("Scratch")
+
+BLOCK = 384
+"""Columns that a factorisation in threads takes at once: a block and its panel fit the cache of a core."""
+THREADED = 1200
+"""Unknowns from which a factorisation in threads is worth its bookkeeping."""
+
+
+class Chunks:
+    """Applies a function to slices of the states, in threads; sums what it returns."""
+
+    def __init__(self, states: int, size: int, pool: ThreadPoolExecutor | None, workers: int) -> None:
+        self.slices = [slice(a, min(a + size, states)) for a in range(0, states, size)]
+        self.workers, self._shared = workers, pool
+        self._workers = min(workers, len(self.slices))
+        self._pool = pool if self._workers > 1 else None
+
+    def each(self, function: Callable[[slice], Part]) -> list[Part]:
+        """Return the function's value on each slice, in the order of the slices."""
+        if self._pool is None:
+            return [function(rows) for rows in self.slices]
+        return list(self._pool.map(function, self.slices))
+
+    def total(self, function: Callable[[slice], Array]) -> Array:
+        """Return the sum of the function's values, holding one partial sum per worker."""
+        return self.total_with(lambda: None, lambda rows, _: function(rows))
+
+    def total_with(self, scratch: Callable[[], Scratch], function: Callable[[slice, Scratch], Array]) -> Array:
+        """Return the sum of the function's values; each worker reuses its own scratch.
+
+        The function may return an array of its scratch: it is added before the next call.
+        """
+
+        def share(worker: int) -> Array:
+            mine = self.slices[worker :: self._workers]
+            space = scratch()
+            result = function(mine[0], space).copy()
+            for rows in mine[1:]:
+                result += function(rows, space)
+            return result
+
+        if self._pool is None:
+            return share(0)
+        first, *others = self._pool.map(share, range(self._workers))
+        for part in others:
+            first += part
+        return first
+
+    def over(self, count: int, size: int) -> Chunks:
+        """The same workers over slices of something else."""
+        return Chunks(count, min(size, -(-count // self.workers)), self._shared, self.workers)
+
+    def factorised(self, matrix: Array) -> Array:
+        """The lower Cholesky factor (above the diagonal there is anything), in place, in threads where that pays.
+
+        Block by block: the panel below a block and the rest of the matrix are updated in slices of their rows.
+        """
+        size = len(matrix)
+        if self._shared is None or size < THREADED:
+            return np.asarray(cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)[0]).T
+        for start in range(0, size, BLOCK):
+            stop = min(start + BLOCK, size)
+            matrix[start:stop, start:stop] = np.linalg.cholesky(matrix[start:stop, start:stop])
+            inverse = solve_triangular(matrix[start:stop, start:stop], np.eye(stop - start), lower=True).T
+            spots = list(range(stop, size, BLOCK))
+            rows = [slice(a, min(a + BLOCK, size)) for a in spots]
+
+            def panel(some: slice, here: slice = slice(start, stop), inverse: Array = inverse) -> None:
+                matrix[some, here] = matrix[some, here] @ inverse
+
+            def update(some: slice, here: slice = slice(start, stop), stop: int = stop) -> None:
+                matrix[some, stop : some.stop] -= matrix[some, here] @ matrix[stop : some.stop, here].T
+
+            list(self._shared.map(panel, rows))
+            list(self._shared.map(update, reversed(rows)))
+        return matrix
+
+    @property
+    def longest(self) -> int:
+        """The largest number of states in a slice."""
+        return max(rows.stop - rows.start for rows in self.slices)
+
+
+@contextmanager
+def threads(workers: int) -> Iterator[ThreadPoolExecutor | None]:
+    """Give a pool of Python threads with one BLAS thread each, or none for one worker."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        if workers == 1:
+            yield None
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                yield pool
