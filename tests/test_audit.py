@@ -320,10 +320,14 @@ def test_the_command(tmp_path, release, table, codes, monkeypatch):
     found = json.loads(done.stdout)
     assert found["private"]
     assert found["laws"][0]["groups"][0]["zero"]
-    shown = CliRunner().invoke(app, arguments)
+    shown = CliRunner().invoke(app, [*arguments, "--verbose"])
     assert shown.exit_code == 0
     for words in ("0, exactly", "Knowing another column", "exact composition", "New records", "A classifier"):
         assert words in shown.stdout
+    brief = CliRunner().invoke(app, arguments).stdout.splitlines()
+    assert "A classifier" not in " ".join(brief)
+    assert sum(line[:4].strip().rstrip(".").isdigit() for line in brief) <= 5
+    assert max(map(len, brief)) <= 80
     bad = CliRunner().invoke(app, [*arguments[:-1], "bad.parquet"])
     assert bad.exit_code == 1
     assert "FAIL" in " ".join(bad.stdout.split())

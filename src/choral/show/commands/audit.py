@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choral.show.options import AsJson, Verbose, examples, print_json
+from choral.show.options import AsJson, Verbose, counted, examples, print_json
 from choral.show.wrapping import paragraph, say
 
 if TYPE_CHECKING:
@@ -90,8 +90,6 @@ def show(found: Audit, verbose: bool = False) -> None:
         for table in tables(found):
             console.print(table)
             console.print()
-        for note in found.notes:
-            paragraph(note)
     say(f"{'holds' if found.passed else 'DOES NOT HOLD':<13}{guarantee(found)}")
     if found.output is not None:
         codes = f"{found.output.rows} codes that were given out"
@@ -103,9 +101,11 @@ def show(found: Audit, verbose: bool = False) -> None:
         say("left open    nothing else that was looked at tells 0.01 bits or more")
     for number, finding in enumerate(shown, start=1):
         paragraph(f"{number:>2}. {finding}", "    ")
+    for note in found.notes:
+        say(f"note         {note}")
     rest = len(every) - len(shown)
     if not verbose:
-        more = f"{rest} more findings, " if rest else ""
+        more = f"{counted(rest, 'more finding')}, " if rest else ""
         say(f"details      {more}all tables and notes: --verbose; for programs: --json")
 
 
