@@ -462,7 +462,6 @@ def test_the_ledger_is_the_same_for_both_engines(running, table, release, tmp_pa
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "first.parquet",
         "ledger",
-        "new",
         "out.parquet",
         "t.parquet",
         "u.parquet",
