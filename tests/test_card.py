@@ -356,3 +356,13 @@ def test_what_is_no_card_is_refused_in_words(tmp_path, key, value):
     (tmp_path / "card.json").write_text(json.dumps({**document, key: value}), encoding="utf-8")
     with pytest.raises(ReleaseFileError, match="does not fit together"):
         load_card(tmp_path / "card.json")
+
+
+@pytest.mark.parametrize("key", ["values", "p_w_given_y", "codes", "reveal", "certificate"])
+def test_a_card_that_lacks_something_is_refused_in_words(tmp_path, key):
+    rows = [{"W": a ^ b, "a": a, "b": b} for a in (0, 1) for b in (0, 1) for _ in range(6)]
+    document = json.loads(ch.fit(rows).card().text)
+    del document[key]
+    (tmp_path / "card.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ReleaseFileError, match="does not fit together"):
+        load_card(tmp_path / "card.json")

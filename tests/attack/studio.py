@@ -93,7 +93,7 @@ def any_request(draw: Random, folder: Path, tally: Tally) -> None:
             if draw.random() < 0.4:
                 parts = path.split("/")
                 parts[draw.randrange(1, len(parts))] = draw.choice(PARTS)
-                path = "/".join(parts)
+                path = "/" + "/".join(parts).lstrip("/")
             if draw.random() < 0.3:
                 path += draw.choice(["?", "&"]) + draw.choice(
                     ["keep=true", "keep=x", "name=..%2f..%2fetc", "name=", "token=", "name=%00.csv"]

@@ -34,7 +34,9 @@ def misfit(card: Mapping[str, Any]) -> str | None:
 
 def _tables(card: Mapping[str, Any], codes: int, columns: int) -> str | None:
     """The same of the values of the target and of the posteriors."""
-    values, table = card.get("values"), card.get("p_w_given_y")
+    if not {"values", "p_w_given_y"} <= card.keys():
+        return "the tables"
+    values, table = card["values"], card["p_w_given_y"]
     if values is None and table is None:
         return None
     if not (isinstance(values, list) and isinstance(table, list) and len(table) == codes and all(map(_value, values))):
