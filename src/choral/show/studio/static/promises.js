@@ -95,7 +95,7 @@ export function showPromises() {
 function showAgainst() {
   const hidden = columnsWith("protect");
   const usable = studio.table.columns.filter((column) => column.values > 0).map((column) => column.name);
-  const known = usable.filter((name) => !columnsWith("reveal").includes(name) && !(hidden.length === 1 && hidden[0] === name));
+  const known = usable.filter((name) => !(hidden.length === 1 && hidden[0] === name));
   against = against.filter((one) => one.every((name) => known.includes(name)));
   at("against").hidden = !hidden.length || !known.length;
   options(at("known"), known.map((name) => [name, name]), known.includes(at("known").value) ? at("known").value : known[0]);
