@@ -68,6 +68,7 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
 	scripts/browser && $(BIN)/python bench/studio.py && $(BIN)/python bench/site.py
 	$(BIN)/python bench/disclose.py
 	$(BIN)/python bench/out_of_sample.py
+	$(BIN)/python bench/tables.py
 	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py
 	FAIRLEARN_PYTHON=.venvs/fairlearn/bin/python $(BIN)/python bench/fairness.py
 	$(BIN)/python bench/promises.py
