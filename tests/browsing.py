@@ -129,8 +129,9 @@ def accessible(page):
 
 def opened(page, example):
     """Ask for an example; where a table is open the list of them is folded."""
-    page.evaluate("document.getElementById('opening').open = true")
-    page.click(f"[data-example={example}]")
+    page.wait_for_selector(f"[data-example={example}]", state="attached")
+    asks = "(e) => { document.getElementById('opening').open = true; document.querySelector(`[data-example=${e}]`).click(); }"
+    page.evaluate(asks, example)
 
 
 def picture(page, name):

@@ -43,4 +43,5 @@ def pytest_runtest_protocol(item):
 @pytest.fixture(autouse=True)
 def _state_folder(tmp_path_factory, monkeypatch):
     """Whatever is noted of ledgers outside is noted for one test alone."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # some runners set it, and what is printed is wrapped there
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state" / secrets.token_hex(8)))

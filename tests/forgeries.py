@@ -126,7 +126,9 @@ def split_entry(document):
 def empty_entry(document):
     """A code that a state never gives is listed with no share: nothing else changes."""
     channel = document["channel"]
-    row = next(row for row in channel["rows"] if len(row) <= channel["codes"])
+    row = next((row for row in channel["rows"] if len(row) <= channel["codes"]), None)
+    if row is None:
+        return  # every state gives every code
     listed = {y for y, _ in row[1:]}
     row[1:] = sorted([*row[1:], [min(set(range(channel["codes"])) - listed), "0"]])
 

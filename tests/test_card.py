@@ -240,7 +240,7 @@ def test_fit_verify_and_decode_from_the_shell(folder):
     assert done.returncode == 0, done.stderr
     for words in (
         "bits, of",
-        "no private channel exceeds",
+        "no private code tells more than",
         "sex, age (in 3 bins), exactly",
         "less than 5 times",
         "took",

@@ -126,7 +126,7 @@ def stands(page, step):
 
 def holds(page, release):
     """The interval of the quick estimate, in three digits, and that of the solution meet; on a busy machine it is wide."""
-    low, high = (float(word) for word in re.findall(r"([\d.]+) bits", page.text_content("#quick"))[:2])
+    low, high = (float(word) for word in re.findall(r"(\d+(?:\.\d+)?) bits", page.text_content("#quick"))[:2])
     assert low - 0.001 <= release.upper_bound
     assert release.information <= high + 0.001
 

@@ -129,7 +129,7 @@ def aligned(texts: Sequence[str]) -> list[str]:
     most = max((len(found[2] or "") for found in parts if found), default=0)
     padded = []
     for text, found in zip(texts, parts, strict=True):
-        if found is None or not most:
+        if found is None or not most or found[3].startswith(","):
             padded.append(text)
             continue
         decimals = found[2] or ""
