@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import math
+import random
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,6 +25,8 @@ from choral.exact.certificate import check, document_to_text, sealed
 from choral.release.file import CARD_FORMAT
 from choral.verifier import JOINED, command, intervals, reading
 from choral.verifier.claims import ClaimFailed
+from choral.verifier.proof_rank import swept_line
+from choral.verifier.steps import METER, STEPS, Meter
 
 VERIFIER = JOINED
 
@@ -461,3 +465,20 @@ def test_no_draw_from_a_channel_that_is_not_private():
     channel = replace(d.exact_channel, rows=((denominator, ((entries[0][0], denominator),)), *rows))
     with pytest.raises(VerificationError, match="privacy"):
         replace(d, solution=replace(d.solution, channel=channel)).sample(d.states[0])
+
+
+def test_a_thousand_groups_are_priced_by_the_length_that_they_have():
+    """Priced by the product of their sizes, thirty thousand states in a thousand groups were over the budget."""
+    draw = random.Random(1)
+    groups = [[(g, k) for k in range(30)] for g in range(1000)]
+    prior = {state: draw.randint(2, 80) for states in groups for state in states}
+    top = {state: draw.randint(1, weight) for state, weight in prior.items()}
+    meter = Meter(STEPS // 2)
+    before = METER.set(meter)
+    try:
+        length, weight = next(swept_line(groups, prior, top))
+    finally:
+        METER.reset(before)
+    assert length == math.lcm(*(sum(prior[state] for state in states) for states in groups))
+    assert weight == sum(prior.values())
+    assert meter.spent > 30_000

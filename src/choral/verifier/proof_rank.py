@@ -88,10 +88,13 @@ def swept_line(groups, prior, top):
     t is rounded down, by less than a unit for every group.
     """
     held, count = [sum(prior[s] for s in states) for states in groups], sum(map(len, groups))
-    wide, deep = sum(x.bit_length() for x in held), max(x.bit_length() for x in top.values())
-    spend(count * (50 + 8 * product(wide + deep + BITS, wide + deep + BITS)), "the rank within the group")
+    weight, length = sum(held), 1
+    for x in held:
+        spend(10 + 4 * product(length.bit_length(), x.bit_length()), "the rank within the group")
+        length = lcm(length, x)
+    wide, deep = length.bit_length(), weight.bit_length() + max(x.bit_length() for x in top.values()) + BITS
+    spend(count * (50 + 8 * product(wide + deep, deep)), "the rank within the group")
     hold(count * (1 + wide // 64), "the rank within the group")
-    weight, length = sum(held), lcm(*held)
     yield length, weight
     turns = {}
     for g, states in enumerate(groups):
