@@ -42,5 +42,5 @@ def page(tallies: dict[str, Tally], minutes: float) -> str:
         lines += [f"| {what} | {count:,} |" for what, count in sorted(tally.counts.items())]
     if broken:
         lines += ["", "## What did not hold", ""]
-        lines += [f"- {chapter}: {' '.join(sentence.split())[:400]}" for chapter, sentence in broken[:50]]
+        lines += [f"- {chapter}: {' '.join(sentence.split())[:160]}" for chapter, sentence in broken[:50]]
     return "\n".join(lines) + "\n"

@@ -25,3 +25,15 @@ def test_attacks_have_names_of_their_own_and_belong_to_chapters_of_the_page():
 
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
     assert {attack.chapter for attack in ATTACKS} == set(CHAPTERS)
+
+
+FOUND = ["a_hard_law 167 of 8938fdf9"]
+"""Rounds of `make attack` in which something gave way, by the words that its chance begins with."""
+
+
+@pytest.mark.parametrize("where", FOUND)
+def test_what_was_found_once_is_mended(where, tmp_path):
+    [attack] = [attack for attack in ATTACKS if attack.name == where.split()[0]]
+    tally = Tally()
+    attack.round(random.Random(where), tmp_path, tally)
+    assert tally.broken == []

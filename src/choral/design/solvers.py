@@ -20,7 +20,7 @@ from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
-from choral.problem.solution import ExactChannel, Solution, Status
+from choral.problem.solution import ExactChannel, Solution, Status, floats_of
 from choral.problem.utility import Decisions, Squares
 from choral.proofs.group import GroupBound
 from choral.proofs.rank import posed
@@ -29,7 +29,7 @@ from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exact_optimum import constant_channel, exact_optimum
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
-from choral.solvers.lines.sandwich import MOST_VALUES, Sandwich
+from choral.solvers.lines.sandwich import MOST_VALUES, Sandwich, conditional_entropy
 from choral.solvers.peeling import improved
 from choral.solvers.rank import RankWithinGroup
 from choral.solvers.transport import Transport
@@ -50,6 +50,10 @@ FEW_POINTS = {2: 3_000, 3: 20_000, 4: 20_000}
 """Up to this many extreme points (by the upper bound theorem) enumeration is preferred, by the target's values."""
 MANY_POINTS = 60_000
 """The same for targets with more values, where only enumeration proves the optimum."""
+LOST = 100
+"""Tolerances that repair may cost before a channel is not called optimal: within what floats can tell it costs none."""
+FLOATS = 1e-9
+"""Bits: what floats get wrong of an information, at the most."""
 MOST_PAIRS = 1_000_000
 """Transport up to this many pairs of states: more take minutes to verify."""
 
@@ -245,10 +249,13 @@ class ByLines:
         limits = clock.limits
         rough = Sandwich(limits.tol, limits.rel_tol).solve(problem, clock.say, clock.stopped)
         few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
-        if rough.status is Status.STALLED and few and not clock.stopped():
+        channel, status = repair(problem, rough.channel), rough.status
+        if status is Status.OPTIMAL and _lost(problem, channel, rough.history) > LOST * max(limits.tol, FLOATS):
+            status = Status.STALLED
+        if status is Status.STALLED and few and not clock.stopped():
             exact = ByEnumeration().solve(problem, form, clock)
             return replace(exact, how=f"{exact.how} after a {rough.how}", history=rough.history)
-        return Solution(repair(problem, rough.channel), rough.bound, rough.how, rough.status, rough.history)
+        return Solution(channel, rough.bound, rough.how, status, rough.history)
 
 
 @dataclass(frozen=True)
@@ -385,6 +392,14 @@ def _points(form: Form) -> str:
     """How many extreme points there may be, to two digits, or the power of ten where that is beyond floats."""
     number = most_extreme_points(form.states, form.rank)
     return f"{number:.2g}" if number < 10**300 else f"10^{Decimal(number).adjusted()}"
+
+
+def _lost(problem: Problem, channel: ExactChannel, history: tuple[tuple[float, float], ...]) -> float:
+    """Bits that making a channel exact has cost: next to none, unless masses are beyond floats."""
+    if not history:
+        return 0.0
+    masses = (floats_of(channel) * problem.prior).T
+    return history[-1][0] - (problem.entropy_of_target - conditional_entropy(masses, problem.posterior().T))
 
 
 def _beyond(problem: Problem) -> str:
