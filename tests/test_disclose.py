@@ -422,7 +422,7 @@ def test_without_its_key_a_release_draws_nothing(folder, release):
 POINTS = {
     "while writing": "engine._Run._check_unseen = lambda self: die()",
     "before the ledger commits": "engine.os.fsync = lambda handle: die()",
-    "before the file has its name": "engine._put_in_place = lambda *given: die()",
+    "before the file has its name": "engine.put_file_in_place = lambda *given: die()",
     "before the hidden name is gone": "engine.Path.unlink = lambda *given, **more: die()",
 }
 

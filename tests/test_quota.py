@@ -357,7 +357,7 @@ def test_another_way_of_rounding_is_another_draw(table, release, tmp_path, monke
 POINTS = {
     "after the first reading": "ranks.Ranks.drawing = lambda *given: die()",
     "before the ledger commits": "engine.os.fsync = lambda handle: die()",
-    "before the file has its name": "engine._put_in_place = lambda *given: die()",
+    "before the file has its name": "engine.put_file_in_place = lambda *given: die()",
 }
 
 

@@ -480,11 +480,11 @@ def test_whole_or_not_at_all(running, table, release, tmp_path, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
 
-    put_in_place = disclose._put_in_place
-    monkeypatch.setattr(disclose, "_put_in_place", killed)
+    put_in_place = disclose.put_folder_in_place
+    monkeypatch.setattr(disclose, "put_folder_in_place", killed)
     with pytest.raises(KeyboardInterrupt):
         spark.disclose_table(release, path, out, book, "who", force=True)
-    monkeypatch.setattr(disclose, "_put_in_place", put_in_place)
+    monkeypatch.setattr(disclose, "put_folder_in_place", put_in_place)
     assert [p.name for p in out.iterdir()] == ["old.csv"]
     with pytest.raises(FileInTheWayError):
         spark.disclose_table(release, path, out, book, "who")

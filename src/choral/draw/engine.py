@@ -13,74 +13,41 @@ out, and an identifier that the table keeps as a number in a list of texts is wr
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from choral.draw.arrange import ROW, Arrangement, Places, Sorter, check_arrangement
+from choral.draw.arrange import ROW, Places, Sorter
+from choral.draw.asked import CODE, STATE, Asked, Drawn, Progress, kind_of_id
 from choral.draw.drawing import AnyDrawing, Drawing
-from choral.draw.quota import Chosen, Quotas
-from choral.draw.quota_words import QuotaDrawn, told_of
+from choral.draw.hidden import full_disk_in_words, hidden_file, put_file_in_place
+from choral.draw.quota import Quotas
 from choral.draw.ranks import Deal, Ranks
 from choral.draw.sampler import UNSEEN, States
-from choral.errors import ColumnError, FileInTheWayError, LawError, LedgerError, ReleaseFileError
-from choral.files import check_output, keep_apart
+from choral.errors import ColumnError, LawError, LedgerError
+from choral.files import check_output
 from choral.ledger import identity
-from choral.ledger.book import Use, open_ledger
+from choral.ledger.book import open_ledger
 from choral.ledger.entry import Conflict, Entry
 from choral.ledger.refusal import Place, refusal
 from choral.ledger.spelling import normal_blocks
 from choral.release.file import Release
 from choral.tables.opening import open_table
 from choral.tables.recipe import Recipe
-from choral.tables.source import Source, in_words, reading
+from choral.tables.source import Source, batches_of, reading
 from choral.tables.sql import identifier
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the rows that are done and the rows that there are."""
-
 ROWS_AT_ONCE = 1 << 18
 """Records between two looks at the progress: a fraction of a second, some megabytes."""
-CODE = "code"
-STATE = "choral state"
-ENDINGS = (".parquet", ".csv")
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """What a disclosure did: rows read, codes written, rows left out by `missing drop`, rows with the extra code.
-
-    `arrange` is the order in which codes were written, and `with_rows` whether with row numbers (`choral.draw.arrange`).
-    `new_ledger` says that nothing was in the ledger before, and `remarks` what else should be known of it, in sentences.
-    """
-
-    rows: int
-    disclosed: int
-    dropped: int
-    unseen: int
-    release: str
-    id: str | None
-    arrange: Arrangement
-    with_rows: bool
-    output: Path
-    ledger: Path
-    new_ledger: bool = False
-    remarks: tuple[str, ...] = ()
-    draw: str = "lots"
-    """By lots, or by "quota"; then `quota` says which shares that gave, and what it costs."""
-    quota: QuotaDrawn | None = None
 
 
 def disclose_table(
@@ -105,65 +72,50 @@ def disclose_table(
     `choral.draw.quota`.
     `ledger` is the path of the ledger; `ledger.beside` gives the usual one.
     """
-    target, arranged, chosen = Path(output), check_arrangement(arrange, id), Chosen.of(draw, quota_noise)
-    if target.suffix.lower() not in ENDINGS:
-        raise ReleaseFileError(f"{target} is neither .parquet nor .csv.", "Choose one of these endings.")
-    book = Path(ledger)
-    keep_apart({"the codes": target}, {"the ledger": book, "the table": table})
-    check_output(target, force)
+    asked = Asked.of(
+        release,
+        table,
+        output,
+        ledger,
+        id,
+        arrange=arrange,
+        with_rows=with_rows,
+        draw=draw,
+        quota_noise=quota_noise,
+        force=force,
+        progress=progress,
+    )
+    check_output(asked.target, force)
     source = open_table(table, release.recipe.as_read, lambda name: name == id)
     with closing(source.connection):
         release.recipe.check(source)
-        return _Run(release, source, id, arranged, with_rows, chosen, target, force, book, progress).run()
+        return _Run(asked, source).run()
 
 
 class _Run:
     """One disclosure on its way."""
 
-    def __init__(
-        self,
-        release: Release,
-        source: Source,
-        id: str | None,
-        arrange: Arrangement,
-        with_rows: bool,
-        chosen: Chosen,
-        target: Path,
-        force: bool,
-        book: Path,
-        progress: Progress | None,
-    ) -> None:
-        self.release, self.source, self.id, self.arrange, self.with_rows = release, source, id, arrange, with_rows
-        self.chosen, self.target, self.force, self.book, self.progress = chosen, target, force, book, progress
-        self.kind = None if id is None else kind_of_id(source, id)
+    def __init__(self, asked: Asked, source: Source) -> None:
+        self.asked, self.release, self.id, self.source = asked, asked.release, asked.id, source
+        self.kind = None if self.id is None else kind_of_id(source, self.id)
         self.before = source.fingerprint()
         self.rows = source.rows()
         self.digest = source.digest()
-        self.context = self.digest if id is None else None
-        self.drawing: AnyDrawing = Drawing.of(release, self.context)
-        self.quotas: Quotas | None = chosen.quotas(release, self.context)
+        self.context = self.digest if self.id is None else None
+        self.drawing: AnyDrawing = Drawing.of(self.release, self.context)
+        self.quotas: Quotas | None = asked.chosen.quotas(self.release, self.context)
         self.done = self.dropped = self.unseen = 0
         self.drawn_from = [hashlib.sha256() for _ in self.drawing.words]
         self.first_unseen: int | None = None
 
     def run(self) -> Drawn:
-        after = self.release.recipe.after
-        earlier = None if after is None else after.digest
-        use = Use(
-            self.release.digest,
-            self.digest,
-            self.rows,
-            earlier,
-            self.id,
-            self.kind,
-            key_check=self.release.key_check,
-            draw=self.chosen.written,
-        )
-        names = [*([] if self.id is None else [self.id]), *([ROW] if self.with_rows else []), CODE]
-        with open_ledger(self.book) as ledger, hidden_file(self.target) as (hidden, handle):
+        asked, target = self.asked, self.asked.target
+        names = [*([] if self.id is None else [self.id]), *([ROW] if asked.with_rows else []), CODE]
+        with open_ledger(asked.book) as ledger, hidden_file(target) as (hidden, handle):
             folder = hidden.with_name(f"{hidden.name}.sorting")
-            sorter = Sorter(folder, self.arrange, names, self.rows)
-            with ledger.disclosing(use) as entry, full_disk_in_words(self.target), sorter as drawn:
+            sorter = Sorter(folder, asked.arrange, names, self.rows)
+            use = asked.use(self.digest, self.rows, self.kind)
+            with ledger.disclosing(use) as entry, full_disk_in_words(target), sorter as drawn:
                 if self.quotas is not None:
                     self.drawing = self._ranked(self.quotas, folder.with_name(f"{hidden.name}.ranking"))
                 self._stream(drawn, entry)
@@ -177,31 +129,16 @@ class _Run:
                     raise self._refusal(conflict, entry)
                 self._write(hidden, drawn)
                 os.fsync(handle)
-            _put_in_place(hidden, self.target, self.force)
-        return Drawn(
-            self.done,
-            self.done - self.dropped,
-            self.dropped,
-            self.unseen,
-            self.release.digest,
-            self.id,
-            self.arrange,
-            self.with_rows,
-            self.target,
-            self.book,
-            ledger.new,
-            ledger.remarks,
-            self.chosen.draw,
-            None if self.quotas is None else told_of(self.quotas),
-        )
+            put_file_in_place(hidden, target, asked.force)
+        return asked.done(ledger, self.quotas, self.done, self.dropped, self.unseen)
 
     def _stream(self, drawn: Sorter, entry: Entry) -> None:
         for batch in self._read(self.drawing):
             ready = self._ready(batch, entry)
             if self.first_unseen is None or self.release.recipe.unseen == "code":
                 drawn.add(*ready)
-            if self.progress is not None:
-                self.progress(self.done, self.rows)
+            if self.asked.progress is not None:
+                self.asked.progress(self.done, self.rows)
 
     def _read(self, drawing: AnyDrawing | Deal) -> Iterator[pa.RecordBatch]:
         """The identifiers of all rows, if they have any, and what the drawing knows them by."""
@@ -209,7 +146,7 @@ class _Run:
         query = drawing.select(self.release.recipe, self.source.sql, self.source.columns, carried, STATE)
         with reading(self.source):
             batches = self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
-        yield from _batches(batches, self.source)
+        yield from batches_of(batches, self.source)
 
     def _ranked(self, quotas: Quotas, folder: Path) -> AnyDrawing:
         """What draws by quota, after a first reading of the table that ranks its records."""
@@ -232,7 +169,7 @@ class _Run:
 
     def _write(self, hidden: Path, drawn: Sorter) -> None:
         """The hidden file, from what was drawn."""
-        with closing(_writer(hidden, self.target.suffix.lower(), drawn.schema)) as writer:
+        with closing(_writer(hidden, self.asked.target.suffix.lower(), drawn.schema)) as writer:
             for batch in drawn.batches():
                 writer.write_batch(batch)
 
@@ -249,7 +186,7 @@ class _Run:
         states = self.drawing.states(state.to_numpy())
         self._note_unseen(states, kept, start)
         shown = [] if self.id is None else [_plain(batch.column(0))]
-        if self.with_rows:
+        if self.asked.with_rows:
             shown.append(pa.array(np.arange(start + 1, self.done + 1, dtype=np.int64)))
         blocks = self._blocks(batch, start)
         normal = blocks if self.id is None else normal_blocks(batch.column(0), blocks)
@@ -281,7 +218,7 @@ class _Run:
     def _refusal(self, conflict: Conflict, entry: Entry) -> LedgerError:
         """Why identifiers are refused, with the rows of one of them."""
         return refusal(
-            conflict, str(self.id), self.source.name, self.book, self._places(conflict.tag, entry), entry.by_quota
+            conflict, str(self.id), self.source.name, self.asked.book, self._places(conflict.tag, entry), entry.by_quota
         )
 
     def _places(self, tag: int, entry: Entry) -> list[Place]:
@@ -289,7 +226,7 @@ class _Run:
         found: list[Place] = []
         start = 0
         query = f"SELECT {identifier(str(self.id))} FROM {self.source.sql}"
-        for batch in _batches(self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE), self.source):
+        for batch in batches_of(self.source.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE), self.source):
             blocks = identity.blocks(batch.column(0), str(self.id), start)
             spelt = (blocks, normal_blocks(batch.column(0), blocks))
             here = np.flatnonzero(np.any([entry.tags_of(some) == np.uint64(tag) for some in spelt], axis=0))
@@ -298,38 +235,11 @@ class _Run:
         return found
 
 
-def kind_of_id(source: Source, id: str) -> identity.Kind:
-    """How a column writes identifiers; raises where it identifies nobody."""
-    source.require([id], "id")
-    if id.casefold() in (CODE, ROW):
-        raise ColumnError(
-            f"The identifier is named '{id}', like the column of {'codes' if id.casefold() == CODE else 'row numbers'} "
-            "in what is written.",
-            "Rename it.",
-        )
-    return identity.kind_of_column(source, id)
-
-
 def _plain(values: pa.Array) -> pa.Array:
     """Values that stand in a list, as themselves: the list has values of other rows, in an order of its own."""
     import pyarrow as pa
 
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-
-
-def _batches(reader: pa.RecordBatchReader, source: Source) -> Iterator[pa.RecordBatch]:
-    """The batches of a query; an error in the middle of a table is told like one at its beginning."""
-    import pyarrow as pa
-
-    while True:
-        try:
-            with reading(source):
-                batch = reader.read_next_batch()
-        except StopIteration:
-            return
-        except (pa.ArrowException, OSError) as error:
-            raise in_words(source, str(error)) from None
-        yield batch
 
 
 def _what_is_unseen(recipe: Recipe, source: Source, row: int) -> str:
@@ -353,63 +263,3 @@ def _writer(path: Path, ending: str, schema: pa.Schema) -> Any:
     from pyarrow import parquet
 
     return parquet.ParquetWriter(str(path), schema, use_dictionary=[CODE], compression="snappy")
-
-
-@contextmanager
-def hidden_file(target: Path) -> Iterator[tuple[Path, int]]:
-    """A hidden file beside the target, locked against other processes; it is gone afterwards, unless it got its name."""
-    path = target.with_name(f".{target.name}.partial")
-    handle = _locked(path, target)
-    try:
-        yield path, handle
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _locked(path: Path, target: Path) -> int:
-    """The file at this path, locked: not one that another process moved away meanwhile, nor a second name of the target."""
-    while True:
-        with full_disk_in_words(target):
-            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise FileInTheWayError(f"Another process is writing {target}.", "Wait until it has ended.") from None
-        mine = os.fstat(handle)
-        if path.exists() and path.stat().st_ino == mine.st_ino:
-            if mine.st_nlink == 1:
-                return handle
-            path.unlink()
-        os.close(handle)
-
-
-@contextmanager
-def full_disk_in_words(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, ReleaseFileError | FileInTheWayError):
-            raise
-        full = error.errno == errno.ENOSPC or "No space left" in str(error)
-        what = "the disk is full" if full else str(error)
-        raise ReleaseFileError(f"{target} cannot be written: {what}.", "Check the folder and free space.") from None
-
-
-def _put_in_place(hidden: Path, target: Path, force: bool) -> None:
-    """Give the finished file its name, at once; without `force`, only if nobody took the name meanwhile."""
-    with full_disk_in_words(target):
-        if force:
-            os.replace(hidden, target)
-        else:
-            try:
-                os.link(hidden, target)
-            except FileExistsError:
-                check_output(target, force)
-                raise
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -33,7 +33,7 @@ from choral.tables.recipe import Recipe
 
 if TYPE_CHECKING:
     from choral.auditing.result import Audit
-    from choral.draw.engine import Progress
+    from choral.draw.asked import Progress
     from choral.release.card import Card
     from choral.release.meaning import Meaning
 

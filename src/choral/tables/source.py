@@ -22,6 +22,7 @@ from choral.tables.sql import identifier
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 TEXTS = (".csv", ".tsv", ".txt", ".data")
 READERS = dict.fromkeys(TEXTS, "read_csv") | {".parquet": "read_parquet"}
@@ -199,6 +200,21 @@ def in_words(table: Source | str, message: str) -> LawError:
         return LawError(*plain_words(name, message))
     found = None if isinstance(table, str) else table.refusal(said[0])
     return found or _not_of_form(name, *said)
+
+
+def batches_of(reader: pa.RecordBatchReader, table: Source | str) -> Iterator[pa.RecordBatch]:
+    """The batches of a query; an error in the middle of a table is told like one at its beginning."""
+    import pyarrow as pa
+
+    while True:
+        try:
+            with reading(table):
+                batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError) as error:
+            raise in_words(table, str(error)) from None
+        yield batch
 
 
 def _not_of_form(where: str, column: str, words: str, text: str) -> FieldError:
