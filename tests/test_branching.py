@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 import pytest
+from attack.exactness import law_of, question_of
 from test_anytime import a_law, exactly_private
 
 import choral as ch
@@ -57,6 +58,22 @@ def test_a_search_that_is_stopped_has_a_channel_and_a_bound(tmp_path):
     assert 0 <= d.information < d.upper_bound <= ch.bounds(law).upper_bound + SLACK
     assert d.verify()["verified"]
     assert ch.load(d.save(tmp_path / "d.choral")) == d
+
+
+@pytest.mark.parametrize("seed", ["b 24", "b 42", "b 61", "b 102"])
+def test_masses_beyond_floats_end_the_search_with_a_bound_that_verifies(seed):
+    """Multipliers of 1e30 made a descent that never ended, and goals that were reached without the bound; rounded chords
+    were below a line at zero, so that a file with one box did not verify."""
+    draw = random.Random(seed)
+    law, names = law_of(draw)
+    asked = question_of(draw, names)
+    d = ch.disclose(law, "W", **asked, solver="branching")
+    truth = ch.disclose(law, "W", **asked, solver="enumeration")
+    assert d.verify()["verified"]
+    assert d.information <= truth.upper_bound + SLACK
+    assert truth.information <= d.upper_bound + SLACK
+    if d.status is Status.OPTIMAL:
+        assert d.upper_bound - d.information <= 1.1e-6
 
 
 def test_how_far_a_line_is_above_is_what_the_corners_say():

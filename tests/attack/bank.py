@@ -36,6 +36,7 @@ PROOFS = {
     "conditions by lines": lambda: ch.disclose(
         pair.LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"], solver="sandwich", tol=1e-3
     ),
+    "tree": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], solver="branching", tol=1e-2),
     "a condition determines": lambda: ch.disclose(ch.examples.noisy_copies(1), "W", ["X1", "X1 | W"], ["W", "X1"]),
 }
 """One for each kind of proof of a bound."""

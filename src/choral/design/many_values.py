@@ -9,13 +9,13 @@ import numpy as np
 
 from choral.design.limits import Clock
 from choral.errors import ProblemError
-from choral.exact.information import stated_bound
+from choral.exact.information import stated_bound, stated_information
 from choral.exact.repair import repair
 from choral.problem.form import Form, constraints
 from choral.problem.kernel import Problem
 from choral.problem.solution import Proof, Solution, Status
 from choral.proofs.group import GroupBound
-from choral.solvers.branching.search import Branching
+from choral.solvers.branching.search import NEVER_BELOW, Branching
 from choral.solvers.lines.sandwich import shares
 
 MOST_STATES = 600
@@ -69,6 +69,14 @@ class ByBranching:
         if problem.plain and problem.groups:
             proofs.append(GroupBound.best(problem))
         best = min(proofs, key=lambda proof: stated_bound(problem, proof))
-        how = f"branching with {found.boxes} boxes ({found.status.value})"
-        status = found.status if best is found.proof else Status.NOT_PROVED
-        return Solution(repair(problem, shares(found.z, prior)), best, how, status, found.history)
+        channel, status = repair(problem, shares(found.z, prior)), found.status
+        told = float(stated_information(problem, channel))
+        wanted = max(limits.tol, (limits.rel_tol or 0.0) * told) + 2 * NEVER_BELOW
+        if float(stated_bound(problem, best)) - told <= wanted:
+            status = Status.OPTIMAL
+        elif best is not found.proof:
+            status = Status.NOT_PROVED
+        elif status is Status.OPTIMAL:  # in floats, which masses were beyond
+            status = Status.STALLED
+        how = f"branching with {found.boxes} boxes ({status.value})"
+        return Solution(channel, best, how, status, found.history)

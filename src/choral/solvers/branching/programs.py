@@ -16,6 +16,10 @@ STEEPEST = 64.0
 """Bits that a unit outside of a box costs: more than any entropy of a law that is worth branching on."""
 NOTHING = 1e-12
 """Masses below this are what floats leave of zero."""
+LARGE = 1e9
+"""Coefficients above this are scaled: HiGHS takes none above 1e15."""
+DEAREST = 1e4
+"""Bits: multipliers of states are cut here. They guide the search and prove nothing, and HiGHS takes 1e20 for infinite."""
 
 
 def _model() -> highspy.Highs:
@@ -52,14 +56,17 @@ class Posteriors:
         self.model = _passed(np.vstack([M.T, np.ones(states)]), np.zeros(states), right)
         self.columns = np.arange(states, dtype=np.int32)
 
-    def least(self, cost: Array) -> Array:
-        """An extreme point at which cost · x is least."""
+    def least(self, cost: Array) -> Array | None:
+        """An extreme point at which cost · x is least; None where floats find none."""
         self.model.changeColsCost(len(self.columns), self.columns, cost)
         self.model.run()
+        if self.model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            self.model.clearSolver()
+            return None
         x: Array = np.array(self.model.getSolution().col_value)
         x[x < NOTHING] = 0.0
-        x /= x.sum()
-        return x
+        total = x.sum()
+        return x / total if total > 0 else None
 
     def only(self, inside: NDArray[np.bool_]) -> None:
         """From now on states outside have no mass."""
@@ -121,25 +128,43 @@ class Boxes:
 
 
 class Mixing:
-    """The best weights on the extreme points so far: min u · h subject to sum_j u_j x_j = p; rows are divided by p."""
+    """The best weights on the points so far: min u · h subject to sum_j u_j x_j = p; rows are divided by p.
 
-    def __init__(self, p: Array) -> None:
+    The first point is p itself. `h` and `tangent` are its entropy and multipliers: the answer where floats find no better.
+    """
+
+    def __init__(self, p: Array, h: float, tangent: Array) -> None:
         self.p = p
         self.points: list[Array] = []
+        self.scales: list[float] = []
         self.model = _model()
         nothing = np.array([], dtype=np.int32), np.array([])
         for _ in p:
             self.model.addRow(1.0, 1.0, 0, *nothing)
+        self.found = h, tangent, np.ones(1)
+        self.add(p, h)
 
     def add(self, x: Array, cost: float) -> None:
         """One more point, which costs this much entropy."""
         inside = np.flatnonzero(x).astype(np.int32)
-        self.points.append(x)
-        self.model.addCol(float(cost), 0.0, highspy.kHighsInf, len(inside), inside, x[inside] / self.p[inside])
+        column = x[inside] / self.p[inside]
+        scale = max(float(column.max()) / LARGE, 1.0)
+        taken = self.model.addCol(float(cost) / scale, 0.0, highspy.kHighsInf, len(inside), inside, column / scale)
+        if taken != highspy.HighsStatus.kError:
+            self.points.append(x)
+            self.scales.append(scale)
 
     def solve(self) -> tuple[float, Array, Array]:
-        """H(W|Y) of the best mixture, the multipliers a of states (a · x_j <= h_j, a · p = H(W|Y)), and the weights."""
+        """H(W|Y) of the best mixture, the multipliers a of states (a · x_j <= h_j, a · p = H(W|Y)), and the weights.
+
+        Where floats find none, those found last.
+        """
         self.model.run()
-        solution = self.model.getSolution()
-        value = float(self.model.getInfo().objective_function_value)
-        return value, np.array(solution.row_dual) / self.p, np.maximum(np.array(solution.col_value), 0.0)
+        if self.model.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+            solution = self.model.getSolution()
+            value = float(self.model.getInfo().objective_function_value)
+            a = np.clip(np.array(solution.row_dual) / self.p, -DEAREST, DEAREST)
+            self.found = value, a, np.maximum(np.array(solution.col_value), 0.0) / np.array(self.scales)
+        else:
+            self.model.clearSolver()
+        return self.found

@@ -39,6 +39,8 @@ NEVER_BELOW = 1e-9
 """Bits: floats do not close a gap further."""
 RECENT = 64
 """Lines found last that are tried on a box before its program is solved: together they take a tenth of its time."""
+ROUNDED = 1e-13
+"""Share of its largest coefficient that a line is lowered by: more than floats get wrong of so short a sum."""
 EDGE = 0.1
 """No cut is nearer to an end of a side than this share of it: slivers prove nothing."""
 
@@ -86,9 +88,10 @@ class Branching:
     def run(self) -> Branched:
         """A channel and a proof, whatever ends the search."""
         self.entropy = float(entropies(self.p @ self.Q))
-        self.polytope, self.mixing = Posteriors(self.M), Mixing(self.p)
+        tangent = self.Q @ -np.log2(np.maximum(self.p @ self.Q, 1e-300))
+        self.polytope, self.mixing = Posteriors(self.M), Mixing(self.p, self.entropy, tangent)
+        self.known: set[tuple[int, ...]] = set()
         self.random = np.random.default_rng(0)  # which points are tried; what is found is proved or not
-        self._add(self.p)
         self._take_apart()
         self._generate()
         self._grow()
@@ -97,8 +100,14 @@ class Branching:
 
     # -- points -----------------------------------------------------------------------------
 
-    def _add(self, x: Array) -> None:
+    def _add(self, x: Array) -> bool:
+        """Add an extreme point, which its support determines, unless it is there; whether it was new."""
+        support = tuple(np.flatnonzero(x).tolist())
+        if support in self.known:
+            return False
+        self.known.add(support)
         self.mixing.add(x, float(entropies(x @ self.Q)))
+        return True
 
     def _take_apart(self) -> None:
         """Write the prior as a mixture of extreme points, some times: begin where codes tell something."""
@@ -110,6 +119,8 @@ class Branching:
                     break
                 self.polytope.only(inside)
                 x = self.polytope.least(self.Q @ self.random.normal(size=self.Q.shape[1]))
+                if x is None:
+                    break
                 step = float(np.min(left[x > 0] / x[x > 0]))
                 if not np.isfinite(step) or step <= 0:
                     break
@@ -124,10 +135,10 @@ class Branching:
         while True:
             t = x @ self.Q
             value = float(entropies(t)) - float(a @ x)
-            if value > best - TINY:
+            below = self.polytope.least(self.Q @ -np.log2(np.maximum(t, 1e-300)) - a) if value < best - TINY else None
+            if below is None:
                 return x, value
-            best = value
-            x = self.polytope.least(self.Q @ -np.log2(np.maximum(t, 1e-300)) - a)
+            best, x = value, below
 
     def _generate(self) -> None:
         """Add points until descents find none that is missing."""
@@ -137,16 +148,14 @@ class Branching:
             starts = [self.mixing.points[j] for j in np.flatnonzero(weights > NOTHING)]
             for _ in range(TRIES):
                 direction = self.random.normal(size=self.Q.shape[1]) * self.random.choice([0.3, 1.0, 3.0])
-                starts.append(self.polytope.least(self.Q @ direction - a))
+                start = self.polytope.least(self.Q @ direction - a)
+                starts += [] if start is None else [start]
             if not self._add_better([self._descend(x, a) for x in starts], TINY) or self.should_stop():
                 return
 
     def _add_better(self, found: list[tuple[Array, float]], by: float) -> int:
-        """Add the points whose value is below zero by more than this, each once; how many."""
-        new = {tuple(np.flatnonzero(x).tolist()): x for x, value in found if value < -by}
-        for x in new.values():
-            self._add(x)
-        return len(new)
+        """Add the points whose value is below zero by more than this; how many are new."""
+        return sum([self._add(x) for x, value in found if value < -by])
 
     # -- boxes ------------------------------------------------------------------------------
 
@@ -155,9 +164,9 @@ class Branching:
         unit = 1 << CUT_BITS
         self.low = tuple(max(int(x * unit) - 1, 0) for x in self.Q.min(axis=0))
         self.high = tuple(min(int(x * unit) + 2, unit) for x in self.Q.max(axis=0))
-        self.lines: list[Array] = [np.zeros(len(self.low))]
+        self.lines: list[Array] = [np.full(len(self.low), -(2.0**-LINE_BITS))]  # zero less what chords are rounded by
         self.multipliers: list[Array] = [np.zeros(self.M.shape[1])]
-        self.at_states: list[Array] = [np.zeros(len(self.p))]
+        self.at_states: list[Array] = [np.full(len(self.p), -(2.0**-LINE_BITS))]
         self.root = Leaf(Box(np.array(self.low) / unit, np.array(self.high) / unit), 0)
         self.leaves = [self.root]
         self.programs = Boxes(self.M, self.Q)
@@ -177,12 +186,16 @@ class Branching:
     def _prove(self) -> Status:
         """Cut boxes until the bound is as near as is wanted, or boxes are too many, or it is time."""
         self._reprice()
+        before = np.inf
         while True:
             gap = self.best - self._bound()
             self._say(self.best, self.entropy - self.best + gap)
             wanted = max(self.tol, (self.rel_tol or 0.0) * (self.entropy - self.best), NEVER_BELOW)
             if gap <= wanted:
                 return Status.OPTIMAL
+            if not gap < before:  # every box is where it should be: multipliers are beyond floats
+                return Status.STALLED
+            before = gap
             ended = self._reach(max(0.95 * wanted, gap / 2))
             if ended is not None:
                 gap = self.best - self._bound()
@@ -253,7 +266,7 @@ class Branching:
     def _line(self, line: Array, multipliers: Array, box: Box) -> int:
         """Keep a line, lowered below the chords of its box, with its multipliers; its number."""
         multipliers = np.round(multipliers * 2.0**MULTIPLIER_BITS) / 2.0**MULTIPLIER_BITS
-        line = line - float(box.above(line[None])[0]) - 2.0 ** (4 - LINE_BITS)
+        line = line - float(box.above(line[None])[0]) - 2.0 ** (4 - LINE_BITS) - ROUNDED * float(np.abs(line).max())
         line = np.floor(line * 2.0**LINE_BITS) / 2.0**LINE_BITS
         self.lines.append(line)
         self.multipliers.append(multipliers)
