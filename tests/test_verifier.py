@@ -9,7 +9,7 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction as F
 from itertools import product
 
@@ -324,6 +324,24 @@ def test_json_for_programs(tmp_path, release):
     found = json.loads(done.stdout)
     assert found["verified"]
     assert found["protect"] == [["pressure"], ["glucose"], ["smoker"]]
+
+
+def test_a_logarithm_is_within_its_interval_whether_one_or_two_are_taken():
+    """Against ninety digits: of quotients, of numbers next to 1, and of intervals that are neighbours, nearly, or wide."""
+    sure, rng = Context(prec=90), random.Random(7)
+
+    def truth(x):
+        return sure.divide(sure.ln(x), sure.ln(Decimal(2)))
+
+    for k in range(600):
+        size = 10 ** rng.randint(1, 30)
+        low, high = intervals.ratio(rng.randint(1, size) + (size if k % 3 == 0 else 0), size)
+        high = (
+            intervals.UP.multiply(high, 1 + Decimal(10) ** -rng.choice([53, 54, 55, 56, 57, 3, 1])) if k % 2 else high
+        )
+        below, above = intervals.log2((low, high))
+        assert below <= truth(low) <= truth(high) <= above
+        assert above - below <= truth(high) - truth(low) + Decimal("1e-53")
 
 
 def test_intervals_contain_what_they_should():

@@ -11,6 +11,9 @@ from choral.verifier.steps import product, spend
 CONVERSION, LOGARITHM = 20, 800  # steps
 DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+NEIGHBOURS = Decimal(
+    "1e-55"
+)  # relative: what an interval of such numbers widens by is far below every digit that is shown
 
 
 def interval(number):
@@ -41,9 +44,15 @@ LN2 = DOWN.next_minus(DOWN.ln(Decimal(2))), UP.next_plus(UP.ln(Decimal(2)))
 
 
 def log2(x):
-    """log₂ of a positive interval. `Decimal.ln` is correct to half a unit in the last place: one more is added."""
+    """log₂ of a positive interval. `Decimal.ln` is correct to half a unit in the last place: one more is added.
+
+    The ends of most intervals are neighbours, and log b ≤ log a + (b - a)/a: then one logarithm serves both ends.
+    """
     spend(LOGARITHM, "logarithms")
-    low, high = DOWN.next_minus(DOWN.ln(x[0])), UP.next_plus(UP.ln(x[1]))
+    log = DOWN.ln(x[0])
+    apart = UP.divide(UP.subtract(x[1], x[0]), x[0])
+    above = UP.add(UP.next_plus(log), apart) if apart < NEIGHBOURS else UP.next_plus(UP.ln(x[1]))
+    low, high = DOWN.next_minus(log), above
     return DOWN.divide(low, LN2[0 if low < 0 else 1]), UP.divide(high, LN2[1 if high < 0 else 0])
 
 
