@@ -255,7 +255,7 @@ def highs(C, p, M, tolerance, longest=math.inf):
 def beside_highs(n):
     """(b) The sandwich's last linear program, solved from scratch to the same gap by both."""
     problem = pose(law_of("sensors", n, 0))
-    M = centred_rows(problem, tuple(incidence(problem).independent_of_sum()))
+    M = centred_rows(problem, incidence(problem).independent_of_sum)
     p = problem.prior / problem.prior.sum()
     whole, found = timed(lambda: sandwiched(p, M, problem.posterior().T, tol=0.0, rel_tol=REL_TOL, solver=Recording()))
     C, gap = Recording.programs[-1]

@@ -25,7 +25,9 @@ from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.lines import chunks as chunks_of
 from choral.solvers.lines import elimination, memory
 from choral.solvers.lines.chords import ENTROPY, chord_costs, interpolated_multipliers, slopes
+from choral.solvers.lines.classes import ClassesFirst
 from choral.solvers.lines.interior_point import InteriorPoint, equality_error, repaired_bound
+from choral.solvers.lines.partition import finest, whiten
 from choral.solvers.lines.refinement import enclosed
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
 from choral.solvers.lines.sandwich import conditional_entropy, sandwiched
@@ -191,7 +193,7 @@ def by_highs(C, p, M):
 )
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_interior_point_agrees_with_highs(monkeypatch, first, states, rank, lines, seed):
-    monkeypatch.setattr(elimination, "lines_first", lambda *_: first == "lines")
+    monkeypatch.setattr(elimination, "least_work", lambda *_: first)
     p, M, q = random_binary(seed, states, rank)
     C = chord_costs(uniform_knots(lines), q)
     primal, dual = by_highs(C, p, M)
@@ -218,9 +220,9 @@ def random_groups(seed, sizes, states):
 @pytest.mark.parametrize("sizes", [(12, 2), (9, 5, 3), (30,), (3, 20)])
 def test_sums_over_classes_give_the_step_that_products_give(sizes):
     p, M, d = random_groups(len(sizes), sizes, 60)
-    partition = elimination.finest(p, M)
+    partition = finest(p, M)
     assert len(partition.share) == max(sizes)
-    white, _ = elimination.whiten(p, M)
+    white, _ = whiten(p, M)
     assert partition.rest.shape[1] == white.shape[1] - max(sizes) + 1
     rng = np.random.default_rng(0)
     g, row_gap, column_gap = rng.normal(size=d.shape), rng.normal(size=60), rng.normal(size=(7, white.shape[1]))
@@ -231,6 +233,7 @@ def test_sums_over_classes_give_the_step_that_products_give(sizes):
         elimination.LinesFirst(white, d, chunks, partition),
         elimination.LinesFirst(white, d, chunks, None),
         elimination.StatesFirst(white, d, 0, chunks),
+        ClassesFirst(white, d, 3, chunks, partition),
     ):
         dlam, dnu = system.solve(g, row_gap, column_gap)
         moves.append(g + d * (dlam[:, None] + white @ dnu.T))
@@ -242,8 +245,8 @@ def test_sums_over_classes_give_the_step_that_products_give(sizes):
 
 def test_columns_that_are_no_classes_have_no_partition():
     p, M, _ = random_binary(0, 20, 4)
-    assert elimination.finest(p, M) is None
-    assert elimination.finest(p, np.zeros((20, 0))) is None
+    assert finest(p, M) is None
+    assert finest(p, np.zeros((20, 0))) is None
 
 
 @pytest.mark.parametrize("size", [1, 700, 1300, 2000])

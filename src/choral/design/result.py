@@ -165,7 +165,10 @@ class Disclosure:
     @cached_property
     def p_y(self) -> tuple[Fraction, ...]:
         """The law of the code."""
-        return tuple(sum(code.values(), Fraction(0)) for code in self.joint)
+        masses = [Fraction(0)] * self.codes
+        for (_, y), mass in self._with_target.items():
+            masses[y] += mass
+        return tuple(masses)
 
     @cached_property
     def joint(self) -> list[dict[int, Fraction]]:
@@ -184,15 +187,14 @@ class Disclosure:
     @cached_property
     def p_w_given_y(self) -> tuple[tuple[Fraction, ...], ...]:
         """The posterior of the target, one row per code, over `problem.target.values`."""
-        cells = self.problem.target.by_state(self.problem.size)
-        rows = []
-        for code, mass in zip(self.joint, self.p_y, strict=True):
-            row = [Fraction(0)] * len(self.problem.target.values)
-            for s, p in code.items():
-                for v, w in cells[s]:
-                    row[v] += p * Fraction(w, self.problem.weights[s])
-            rows.append(tuple(p / mass for p in row))
-        return tuple(rows)
+        rows = [[Fraction(0)] * len(self.problem.target.values) for _ in range(self.codes)]
+        for (v, y), mass in self._with_target.items():
+            rows[y][v] = mass / self.p_y[y]
+        return tuple(map(tuple, rows))
+
+    @cached_property
+    def _with_target(self) -> dict[tuple[int, int], Fraction]:
+        return self.exact_channel.joint_with(self.problem.target, self.problem.total)
 
     @cached_property
     def _number(self) -> dict[tuple[Any, ...], int]:

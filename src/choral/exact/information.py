@@ -67,16 +67,7 @@ def joint_with_group(
     problem: Problem, group: int, channel: ExactChannel
 ) -> tuple[dict[tuple[int, int], Fraction], list[Fraction]]:
     """p(z, y) and p(y), exactly."""
-    variable = problem.groups[group]
-    sums: dict[tuple[int, int], dict[int, int]] = {}
-    for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
-        denominator, entries = channel.rows[s]
-        for y, n in entries:
-            parts = sums.setdefault((v, y), {})
-            parts[denominator] = parts.get(denominator, 0) + n * w
-    both = {
-        key: sum((Fraction(x, d * problem.total) for d, x in parts.items()), Fraction(0)) for key, parts in sums.items()
-    }
+    both = channel.joint_with(problem.groups[group], problem.total)
     codes = [Fraction(0)] * channel.codes
     for (_, y), mass in both.items():
         codes[y] += mass
@@ -84,16 +75,12 @@ def joint_with_group(
 
 
 def _information(problem: Problem, channel: ExactChannel) -> flint.arb:
-    """H(W) + H(Y) - H(W,Y) from p(w, y) in fixed point: each is short by at most one unit per state."""
-    cells = problem.target.by_state(problem.size)
+    """H(W) + H(Y) - H(W,Y) from p(w, y) in fixed point: each is short by at most one unit per denominator."""
     low: dict[tuple[int, int], int] = {}
     terms: dict[tuple[int, int], int] = {}
-    for s, (denominator, entries) in enumerate(channel.rows):
-        for v, w in cells[s]:
-            for y, n in entries:
-                key = v, y
-                low[key] = low.get(key, 0) + ((n * w) << FIXED) // (denominator * problem.total)
-                terms[key] = terms.get(key, 0) + 1
+    for key, parts in channel.sums(problem.target).items():
+        low[key] = sum((x << FIXED) // (d * problem.total) for d, x in parts.items())
+        terms[key] = len(parts)
     codes = [0] * channel.codes
     slack = [0] * channel.codes
     for (v, y), mass in low.items():

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from operator import itemgetter
+from functools import cached_property, lru_cache
 from typing import Any
 
 import flint
@@ -42,11 +41,11 @@ def form_of(problem: Problem) -> Form:
     >>> form_of(pose(examples.bsc_and_bec()))
     Form(states=6, rank=4, nullity=2, feasible=True, target_values=2)
     """
-    rank = len(incidence(problem).independent())
+    rank = len(incidence(problem).independent)
     if problem.target.determines_state:
         feasible = problem.size > rank
     else:
-        feasible = len(_incidence(problem, [*problem.groups, problem.target]).independent()) > rank
+        feasible = len(_incidence(problem, [*problem.groups, problem.target]).independent) > rank
     return Form(problem.size, rank, problem.size - rank, feasible, len(problem.target.values))
 
 
@@ -57,7 +56,8 @@ class Incidence:
     `right[i]` / total is what every posterior must give: Σ_s P(z | s) p(s | y) = p(z). When every group is a
     function of the state all scales are 1 and the rows *are* P. The rows of conditions follow, times n(v), their `divisor`:
     Σ_s (P(z, v | s) - p(z | v) P(v | s)) p(s | y) = 0. Where there are conditions alone, the last row says that a posterior
-    sums to one.
+    sums to one. `groups` and `known` are how many groups there are, and how many values of conditions: the rows of a
+    group sum to the same row as those of every other, the rows of a condition with one v to nothing.
     """
 
     rows: tuple[Row, ...]
@@ -65,23 +65,26 @@ class Incidence:
     scale: tuple[int, ...]
     groups: int
     divisor: tuple[int, ...]
+    known: int
 
     @property
     def most(self) -> int:
-        """What the rank cannot exceed: the rows of every group sum to the same row."""
-        return min(len(self.scale), len(self.rows) - max(self.groups, 1) + 1)
+        """What the rank cannot exceed, by what rows sum to."""
+        return min(len(self.scale), len(self.rows) - max(self.groups, 1) + 1 - self.known)
 
-    def independent(self) -> list[int]:
+    @cached_property
+    def independent(self) -> tuple[int, ...]:
         """Positions of the first rows that form a basis of the row space."""
-        return _independent(self.rows, self.most)
+        return tuple(_independent(self.rows, self.most))
 
-    def independent_of_sum(self) -> list[int]:
+    @cached_property
+    def independent_of_sum(self) -> tuple[int, ...]:
         """Positions of rows that form, with the row of ones, a basis of the row space.
 
         Their centred versions P(z | s) - p(z) are independent, and a posterior of given total mass is private
         exactly when these are met: the other rows follow.
         """
-        return [i - 1 for i in _independent((self.scale, *self.rows), self.most) if i]
+        return tuple(i - 1 for i in _independent((self.scale, *self.rows), self.most) if i)
 
 
 @lru_cache(maxsize=4)
@@ -117,7 +120,8 @@ def _incidence(problem: Problem, chosen: Sequence[Variable]) -> Incidence:
     scale = tuple(weight // divisor for weight, divisor in zip(problem.weights, divisors, strict=True))
     if not chosen:
         rows, right, divisor = [*rows, scale], [*right, problem.total], [*divisor, 1]
-    return Incidence(tuple(rows), tuple(right), scale, len(chosen), tuple(divisor))
+    known = sum(len(promise.of_condition) for promise in problem.conditions)
+    return Incidence(tuple(rows), tuple(right), scale, len(chosen), tuple(divisor), known)
 
 
 def centred_rows(problem: Problem, rows: tuple[int, ...]) -> Floats:
@@ -266,7 +270,7 @@ class Equations:
 def equations(problem: Problem) -> Equations:
     """Independent equations that say all of the privacy that is exact: of groups without a budget, and of further laws."""
     if problem.plain:
-        return Equations(problem, tuple(incidence(problem).independent_of_sum()))
+        return Equations(problem, incidence(problem).independent_of_sum)
     owner = [g for g, group in enumerate(problem.groups) for _ in group.values]
     asked = [i for i, g in enumerate(owner) if problem.budget(g) is None]
     known = len(incidence(problem).rows)
@@ -277,11 +281,12 @@ def equations(problem: Problem) -> Equations:
     return Equations(problem, tuple(asked[i] for i in _independent([tuple(row) for row in integers], len(asked))))
 
 
+@lru_cache(maxsize=4)
 def constraints(problem: Problem) -> tuple[tuple[int, ...], Floats]:
     """The rows of `equations`, and for each state what they are there: Σ_s p(s, y) M_s = 0 for every code. In floats."""
     if problem.plain:
-        rows = tuple(incidence(problem).independent_of_sum())
-        return rows, centred_rows(problem, rows)
+        rows = incidence(problem).independent_of_sum
+        return rows, _fixed(centred_rows(problem, rows))
     found = equations(problem)
     known = len(incidence(problem).rows)
     columns = [centred_rows(problem, tuple(i for i in found.rows if i < known))]
@@ -290,37 +295,43 @@ def constraints(problem: Problem) -> tuple[tuple[int, ...], Floats]:
             row = further_rows(problem)[i - known]
             values = [x / (w * row.divisor) for x, w in zip(row.numerators, problem.weights, strict=True)]
             columns.append(np.array(values, dtype=np.float64)[:, None])
-    return found.rows, np.hstack(columns)
+    return found.rows, _fixed(np.hstack(columns))
+
+
+def _fixed(matrix: Floats) -> Floats:
+    """The same, not to be changed by one of those who share it."""
+    matrix.flags.writeable = False
+    return matrix
 
 
 def _independent(rows: Sequence[Row], at_most: int) -> list[int]:
     """Positions of the first rows that are independent; the rank is known to be at most `at_most`.
 
     Rows that are independent modulo a prime are independent; when there are `at_most` of them, that is all. Only
-    otherwise is the question settled over the rationals.
+    otherwise is the question settled over the rationals. States at which all rows agree are looked at once.
     """
-    width = len(rows[0])
+    columns = list(dict.fromkeys(zip(*rows, strict=True)))
+    width = len(columns)
     if width > SOME_STATES:  # rows that are independent at some states are independent
-        some = itemgetter(*((i * SCATTER) % width for i in range(SOME_STATES)))
-        found = _independent_modulo([some(row) for row in rows])
+        found = _independent_modulo([columns[(i * SCATTER) % width] for i in range(SOME_STATES)])
         if len(found) == at_most:
             return found
-    found = _independent_modulo(rows)
+    found = _independent_modulo(columns)
     if len(found) == at_most:
         return found
-    reduced, _, rank = _gram(rows).rref()
+    reduced, _, rank = _gram(columns).rref()
     return [next(j for j in range(len(rows)) if reduced[i, j] != 0) for i in range(rank)]
 
 
-def _independent_modulo(rows: Sequence[Row]) -> list[int]:
+def _independent_modulo(columns: Sequence[Row]) -> list[int]:
     """Positions of the first rows that are independent modulo PRIME."""
-    width = len(rows[0])
-    columns = [row[s] % PRIME for s in range(width) for row in rows]
-    reduced, rank = flint.nmod_mat(width, len(rows), columns, PRIME).rref()
-    return [next(j for j in range(len(rows)) if int(reduced[i, j])) for i in range(int(rank))]
+    entries = [x % PRIME for column in columns for x in column]
+    size = len(columns[0])
+    reduced, rank = flint.nmod_mat(len(columns), size, entries, PRIME).rref()
+    return [next(j for j in range(size) if int(reduced[i, j])) for i in range(int(rank))]
 
 
-def _gram(rows: Sequence[Row]) -> flint.fmpz_mat:
+def _gram(columns: Sequence[Row]) -> flint.fmpz_mat:
     """R Rᵀ, which has the rank of R over the rationals and the same dependencies between rows."""
-    matrix = flint.fmpz_mat([list(row) for row in rows])
-    return matrix * matrix.transpose()
+    matrix = flint.fmpz_mat([list(column) for column in columns])
+    return matrix.transpose() * matrix

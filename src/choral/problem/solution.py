@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +14,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 import flint
 import numpy as np
 
-from choral.problem.kernel import Floats, Problem
+from choral.problem.kernel import Floats, Problem, Variable
 
 T = TypeVar("T")
 Numbers: TypeAlias = "tuple[Fraction, ...]"
@@ -50,6 +51,34 @@ class ExactChannel:
             for y, n in entries:
                 codes[y][s] = n * scale
         return codes
+
+    def sums(self, variable: Variable) -> dict[tuple[int, int], dict[int, int]]:
+        """p(v, y) · total for a variable that the state screens from the code: (v, y) → denominator → numerator.
+
+        Nearly all states share one denominator, so this is a sum of few fractions, of integers that were added up.
+        """
+        rows, by_denominator = list(self.rows), defaultdict[int, defaultdict[tuple[int, int], int]](_zeros)
+        for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
+            denominator, entries = rows[s]
+            sums = by_denominator[denominator]
+            for y, n in entries:
+                sums[v, y] += n * w
+        found: dict[tuple[int, int], dict[int, int]] = {}
+        for denominator, sums in by_denominator.items():
+            for key, x in sums.items():
+                found.setdefault(key, {})[denominator] = x
+        return found
+
+    def joint_with(self, variable: Variable, total: int) -> dict[tuple[int, int], Fraction]:
+        """p(v, y), exactly, for a variable whose weights are over this total."""
+        return {
+            key: sum((Fraction(x, d * total) for d, x in parts.items()), Fraction(0))
+            for key, parts in self.sums(variable).items()
+        }
+
+
+def _zeros() -> defaultdict[tuple[int, int], int]:
+    return defaultdict(int)
 
 
 def floats_of(channel: ExactChannel) -> Floats:

@@ -74,7 +74,7 @@ def random_subsets(joint: Joint, tries: int, seed: int) -> RandomSubsets:
     whole_number(tries, "tries", 1)
     problem = pose_self(joint)
     matrix = incidence(problem)
-    basis = matrix.independent()
+    basis = matrix.independent
     rows = [[Fraction(x, c) for x, c in zip(matrix.rows[i], matrix.scale, strict=True)] for i in basis]
     right = [Fraction(matrix.right[i], problem.total) for i in basis]
     chooser = Random(seed)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import random
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
@@ -74,7 +74,7 @@ def extreme_points(
     Raises `TooLargeError` before any work when their number could exceed `most` (None: no limit).
     """
     matrix = incidence(problem)
-    rows = matrix.independent()
+    rows = matrix.independent
     check_size(problem.size, len(rows), most)
     for seed in count():
         try:
@@ -119,7 +119,7 @@ class _Start:
     spread: int
 
     @classmethod
-    def from_prior(cls, problem: Problem, matrix: Incidence, rows: list[int], seed: int) -> _Start:
+    def from_prior(cls, problem: Problem, matrix: Incidence, rows: Sequence[int], seed: int) -> _Start:
         """A basis reached from the prior by emptying one state after the other."""
         self = cls(
             np.array([matrix.rows[i] for i in rows], dtype=object),

@@ -66,7 +66,7 @@ def nothing_to_tell(problem: Problem, why: str) -> Solution:
     The rows of P_{W|X} are then combinations of the rows of P; the coefficients prove that nothing can be told.
     """
     matrix = incidence(problem)
-    rows = matrix.independent()
+    rows = matrix.independent
     size = len(rows)
     reduced, _, _ = flint.fmpz_mat([list(matrix.rows[i]) for i in rows]).rref()
     columns = [next(s for s in range(problem.size) if reduced[i, s] != 0) for i in range(size)]
@@ -114,7 +114,7 @@ def two_ends(problem: Problem) -> Solution:
 def null_vector(problem: Problem) -> list[Fraction]:
     """A vector that spans Null(P) when the nullity is 1."""
     matrix = incidence(problem)
-    rows = [list(matrix.rows[i]) for i in matrix.independent()]
+    rows = [list(matrix.rows[i]) for i in matrix.independent]
     basis, nullity = flint.fmpz_mat(rows).nullspace()
     if nullity != 1:
         raise ValueError(f"the nullity is {nullity}, not 1")

@@ -17,8 +17,8 @@ import numpy as np
 from choral.describe.entropy import weighted_entropies
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
-from choral.solvers.lines.elimination import Basis
 from choral.solvers.lines.interior_point import InteriorPoint
+from choral.solvers.lines.partition import Basis
 
 ROUNDS = 12
 """Improvements at most: each gains about a third of the one before."""

@@ -33,7 +33,7 @@ def improved(problem: Problem, channel: ExactChannel, should_stop: Callable[[], 
         return channel
     choice = random.Random(0)
     matrix = incidence(problem)
-    rows = [matrix.rows[i] for i in matrix.independent()]
+    rows = [matrix.rows[i] for i in matrix.independent]
     prior = {s: problem.prior_of(s) for s in range(problem.size)}
     pool: dict[tuple[tuple[int, Fraction], ...], None] = {}
     masses = [prior] * DECOMPOSITIONS + sorted(channel.joint(problem), key=lambda code: -sum(code.values()))

@@ -24,7 +24,7 @@ def find_extreme_points(problem: Problem) -> list[Vector]:
     A set of dependent columns has no inverse and is passed over; a point found by several sets is listed once.
     """
     matrix = incidence(problem)
-    basis = matrix.independent()
+    basis = matrix.independent
     A = [[Fraction(x, c) for x, c in zip(matrix.rows[i], matrix.scale, strict=True)] for i in basis]
     b = [Fraction(matrix.right[i], problem.total) for i in basis]
     points: dict[Vector, None] = {}

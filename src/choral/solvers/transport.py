@@ -72,7 +72,7 @@ class Transport:
 def coordinates(problem: Problem) -> list[Fraction]:
     """Positions of the states on their line: a row of P that is not constant."""
     matrix: Incidence = incidence(problem)
-    rows = matrix.independent_of_sum()
+    rows = matrix.independent_of_sum
     if len(rows) != 1:
         raise SolverError(f"Transport needs rank 2, and the rank is {len(rows) + 1}.", "Choose another solver.")
     return [Fraction(entry, scale) for entry, scale in zip(matrix.rows[rows[0]], matrix.scale, strict=True)]

@@ -1,75 +1,25 @@
-"""The linear algebra of a Newton step: states in pieces over threads, equations made orthonormal, two orders of elimination.
+"""The linear algebra of a Newton step: states in pieces over threads, three orders of elimination.
 
-States first leaves a system of lines × equations, lines first one of states × states; `StatesFirst` and `LinesFirst` solve
-the same system, and the one that is built and factorised with less work is taken. Most equations say that the sums over the
-classes of a partition of the states (the values of a protected group) are as they should be: `finest` finds the finest such
-partition, for which lines first needs sums over classes in place of products.
+States first leaves a system of lines × equations, lines first one of states × states. Most equations say that the sums over
+the classes of a partition of the states (the values of a protected group) are as they should be: then lines first needs sums
+over classes in place of products, and classes first (`choral.solvers.lines.classes`) leaves a system of lines × those
+equations that the partition does not have. All solve the same system, and the one that takes least work is taken.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve
 
 from choral.solvers.lines.chunks import Array, Chunks
+from choral.solvers.lines.classes import ClassesFirst
+from choral.solvers.lines.classes import work as work_of_classes
+from choral.solvers.lines.factors import Cholesky, inverse_roots, spread_over_lines
+from choral.solvers.lines.partition import Partition
 
-RIDGE = 1e-15
-"""Added to a unit diagonal: below what floats resolve in a sum of thousands; more only where a factorisation fails."""
-REFINEMENTS = 2
-"""Of each solve with a factorised matrix; a third one was never better."""
-RANK_TOLERANCE = 1e-12
-"""Columns of equations below this (scaled) are taken as dependent; what is private is decided in integers, elsewhere."""
-NEGLIGIBLE = 1e-15
-"""The rarest states, with this much mass in all, follow the others."""
 STACK = 2**25
 """Numbers in the stack of columns that one product takes at once: 256 MB. Smaller ones spend their time adding up results."""
-
-
-class Cholesky:
-    """Cholesky with unit diagonal scaling, a ridge, and iterative refinement.
-
-    Coordinates whose diagonal is zero (or not finite) are pinned to zero.
-    """
-
-    def __init__(self, matrix: Array, chunks: Chunks) -> None:
-        diagonal = matrix.diagonal().copy()
-        live = np.isfinite(diagonal) & (diagonal > 0)
-        self._scale = np.zeros_like(diagonal)
-        self._scale[live] = 1 / np.sqrt(diagonal[live])
-        matrix *= self._scale[:, None]
-        matrix *= self._scale
-        self._matrix = matrix
-        index, ridge = np.arange(len(diagonal)), RIDGE
-        while True:
-            damped = matrix.copy()
-            damped[index, index] = 1 + ridge
-            try:
-                self._factor = chunks.factorised(damped).T, False  # in the order of LAPACK, which copies others
-                return
-            except LinAlgError:
-                if ridge > 1:
-                    raise
-                ridge *= 100
-
-    def solve(self, rhs: Array) -> Array:
-        """Return the refined solution for one right-hand side."""
-        scaled = rhs * self._scale
-        if scaled.size == 0:
-            return scaled
-        x = cho_solve(self._factor, scaled, check_finite=False)
-        error = scaled - self._matrix @ x
-        for _ in range(REFINEMENTS):
-            trial = x + cho_solve(self._factor, error, check_finite=False)
-            trial_error = scaled - self._matrix @ trial
-            if not np.abs(trial_error).max() < np.abs(error).max():
-                break
-            x, error = trial, trial_error
-        value: Array = x * self._scale
-        return value
 
 
 class Elimination(Protocol):
@@ -103,28 +53,18 @@ class StatesFirst:
         def schur(rows: slice, space: tuple[Array, Array]) -> Array:
             flat, block = space
             mt = np.ascontiguousarray(M[rows].T)
-            dt = np.ascontiguousarray(d[rows].T)
-            count = np.arange(dt.shape[1])
-            top = dt.argmax(axis=0)
-            largest = dt[top, count]
-            dt[top, count] = 0
-            below = dt.sum(axis=0)  # all but the largest, without cancellation
-            dt[top, count] = largest
-            total = below + largest
+            total, rest = spread_over_lines(d[rows])
             self._D[rows] = total
-            rest = total - dt
-            rest[top, count] = below
-            rest *= dt
-            rest /= total
-            dt /= np.sqrt(total)
-            cube = flat[: size * len(count)].reshape(lines - 1, rank, len(count))
+            dt = np.ascontiguousarray((d[rows] / np.sqrt(total)[:, None]).T)
+            count = len(total)
+            cube = flat[: size * count].reshape(lines - 1, rank, count)
             np.multiply(dt[free][:, None, :], mt[None, :, :], out=cube)
-            spread = cube.reshape(size, len(count))
+            spread = cube.reshape(size, count)
             np.matmul(spread, spread.T, out=block)
             np.negative(block, out=block)
-            square = (mt[:, None, :] * mt[None, :, :]).reshape(rank * rank, len(count))
+            square = (mt[:, None, :] * mt[None, :, :]).reshape(rank * rank, count)
             tiles = block.reshape(lines - 1, rank, lines - 1, rank)
-            tiles[index, :, index, :] = (rest[free] @ square.T).reshape(lines - 1, rank, rank)
+            tiles[index, :, index, :] = (rest.T[free] @ square.T).reshape(lines - 1, rank, rank)
             return block
 
         self._factor = Cholesky(chunks.total_with(scratch, schur), chunks)
@@ -149,62 +89,6 @@ class StatesFirst:
 
         self._chunks.each(rows_multiplier)
         return dlam, dnu
-
-
-@dataclass(frozen=True)
-class Partition:
-    """Classes of states whose sums are among the equations, and the equations that are left.
-
-    States are taken in the order of their classes: `order`, with class c at `bounds[c]:bounds[c + 1]`. `share` is the
-    mass of each class; the columns of `rest` (in that order) are orthonormal under p and sum to zero over every class, so
-    the row space of classes and rest is that of all equations and the row of ones.
-    """
-
-    order: NDArray[np.int64]
-    bounds: NDArray[np.int64]
-    share: Array
-    rest: Array
-
-    def sums(self, x: Array) -> Array:
-        """Sums over the classes of an array whose rows are in their order."""
-        return np.add.reduceat(x, self.bounds[:-1], axis=0)
-
-    def spread(self, x: Array) -> Array:
-        """One row per class as one row per state."""
-        return np.repeat(x, np.diff(self.bounds), axis=0)
-
-
-def finest(p: Array, M: Array) -> Partition | None:
-    """The partition with most classes whose indicators are columns of M, up to a shift and a scale; None if it saves nothing.
-
-    Columns with two values are indicators of a set; a greedy search from every column finds sets that do not overlap.
-    """
-    high, low = M.max(axis=0, initial=-np.inf), M.min(axis=0, initial=np.inf)
-    upper = high == M
-    two = np.flatnonzero((upper | (low == M)).all(axis=0) & (high > low))
-    sets = upper[:, two].astype(np.float64)
-    apart = sets.T @ sets == 0
-    best: list[int] = []
-    for first in range(len(two)):
-        family, open_ = [first], apart[first].copy()
-        while open_.any():
-            following = int(open_.argmax())
-            family.append(following)
-            open_ &= apart[following]
-        if len(family) > len(best):
-            best = family
-    if len(best) < 2:
-        return None
-    label = np.where(sets[:, best].any(axis=1), sets[:, best].argmax(axis=1), len(best))
-    _, label = np.unique(label, return_inverse=True)
-    order = np.argsort(label, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(label))])
-    others = np.delete(M, two[best], axis=1)[order]
-    bare = Partition(order, bounds, np.zeros(0), np.zeros((len(p), 0)))
-    share = bare.sums(p[order])
-    others = others - bare.spread(bare.sums(p[order, None] * others) / share[:, None])
-    rest = whiten(p[order], others)[0]
-    return Partition(order, bounds, share, rest) if rest.shape[1] + 1 < M.shape[1] else None
 
 
 class LinesFirst:
@@ -240,7 +124,7 @@ class LinesFirst:
             for gram, root in zip(grams, roots[some], strict=True):
                 weighted = M * root[:, None]
                 np.matmul(weighted.T, weighted, out=gram)
-            return _inverse_roots(grams)
+            return inverse_roots(grams)
 
         parts = self._chunks.over(len(roots), len(roots)).each(part)
         return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
@@ -270,7 +154,7 @@ class LinesFirst:
             F = partition.sums(here[:, :, None] * X[:, None, :])  # classes × lines × rest
             Y = X[:, None, :] - partition.spread(F / e[:, :, None])
             S = np.einsum("sli,slj->lij", Y * here[:, :, None], Y)
-            inverse, scale = _inverse_roots(S)
+            inverse, scale = inverse_roots(S)
             t = -np.einsum("cli,c->li", F / e[:, :, None], h)  # of the rest: S^-1 times this
             t = np.einsum("lji,lj->li", inverse, np.einsum("lij,lj->li", inverse, t * scale)) * scale
             of_classes = (h[:, None] - np.einsum("cli,li->cl", F, t)) / e
@@ -307,69 +191,29 @@ class LinesFirst:
         return dlam, dnu + self._gram_solved(left)
 
 
-def _inverse_roots(matrices: Array) -> tuple[Array, Array]:
-    """R and scales c with (c R' R c) the inverse of each positive definite matrix, damped as far as needed."""
-    rank = matrices.shape[-1]
-    diagonal = np.einsum("lii->li", matrices)
-    scale = np.zeros_like(diagonal)
-    np.divide(1, np.sqrt(np.abs(diagonal)), out=scale, where=diagonal > 0)
-    unit = matrices * scale[:, :, None] * scale[:, None, :]
-    damping, eye = RIDGE, np.eye(rank)
-    while True:
-        unit[:, np.arange(rank), np.arange(rank)] = 1 + damping
-        try:
-            return np.linalg.solve(np.linalg.cholesky(unit), np.broadcast_to(eye, unit.shape)), scale
-        except np.linalg.LinAlgError:
-            if damping > 1:
-                raise
-            damping *= 100
+Order = Literal["states", "lines", "classes"]
 
 
 def elimination(M: Array, d: Array, weight: Array, chunks: Chunks, partition: Partition | None) -> Elimination:
-    """The Newton matrix, factorised by the elimination that takes less work; weights are those of the lines."""
-    if lines_first(len(M), d.shape[1], M.shape[1], partition):
+    """The Newton matrix, factorised in the order that takes least work; weights are those of the lines."""
+    order, reference = least_work(len(M), d.shape[1], M.shape[1], partition), int(weight.argmax())
+    if order == "classes" and partition is not None:
+        return ClassesFirst(M, d, reference, chunks, partition)
+    if order == "lines":
         return LinesFirst(M, d, chunks, partition)
-    return StatesFirst(M, d, int(weight.argmax()), chunks)
+    return StatesFirst(M, d, reference, chunks)
 
 
-def lines_first(states: int, lines: int, rank: int, partition: Partition | None) -> bool:
-    """Whether eliminating the lines takes less work: products to build the Schur complement, and its factorisation."""
+def least_work(states: int, lines: int, rank: int, partition: Partition | None) -> Order:
+    """The order that takes least work: products to build its Schur complement, and to factorise it."""
     left = rank if partition is None else min(rank, partition.rest.shape[1] + 1)
-    by_states = states * (lines * rank) ** 2 + (lines * rank) ** 3 / 3
-    return states**2 * (lines * left + rank) + states**3 / 3 < by_states
-
-
-def whiten(p: Array, M: Array) -> tuple[Array, Array]:
-    """Return ``(M @ T, T)`` with columns orthonormal under ``p``; dependent ones dropped."""
-    if M.shape[1] == 0:
-        return M, np.zeros((0, 0))
-    root = np.sqrt(p / p.sum())[:, None] * M
-    size = np.linalg.norm(root, axis=0)
-    scale = np.where(size > 0, size, 1)
-    _, values, right = np.linalg.svd(root / scale, full_matrices=False)
-    keep = values > RANK_TOLERANCE * max(1.0, values[0])
-    T = (right[keep] / values[keep, None]).T / scale[:, None]
-    return np.ascontiguousarray(M @ T), T
-
-
-@dataclass(frozen=True)
-class Basis:
-    """Equations made ready for Newton steps: on all states but negligible ones, orthonormal under p, with their partition.
-
-    Multipliers of the given equations are `white` ones times `back` transposed.
-    """
-
-    main: NDArray[np.bool_]
-    white: Array
-    back: Array
-    partition: Partition | None
-
-    @classmethod
-    def of(cls, p: Array, M: Array) -> Basis:
-        """For these masses and equations."""
-        main = main_states(p, NEGLIGIBLE)
-        white, back = whiten(p[main], M[main])
-        return cls(main, white, back, finest(p[main], M[main]))
+    work: dict[Order, float] = {
+        "states": states * (lines * rank) ** 2 + (lines * rank) ** 3 / 3,
+        "lines": states**2 * (lines * left + rank) + states**3 / 3,
+    }
+    if partition is not None:
+        work["classes"] = work_of_classes(states, lines, len(partition.share), partition.rest.shape[1])
+    return min(work, key=lambda order: work[order])
 
 
 def centred_duals(reduced: Array, p: Array, barrier: float) -> Array:
@@ -392,11 +236,3 @@ def centred_duals(reduced: Array, p: Array, barrier: float) -> Array:
             break
     lam: Array = floor - below
     return lam
-
-
-def main_states(p: Array, negligible: float) -> NDArray[np.bool_]:
-    """Mark all states but the rarest, whose masses together are at most ``negligible``."""
-    order = np.argsort(p)
-    main = np.empty(len(p), dtype=bool)
-    main[order] = np.cumsum(p[order]) > negligible * p.sum()
-    return main

@@ -16,13 +16,8 @@ from typing import Literal
 import numpy as np
 
 from choral.solvers.lines.chunks import Array, Chunks, threads
-from choral.solvers.lines.elimination import (
-    Basis,
-    Elimination,
-    Partition,
-    centred_duals,
-    elimination,
-)
+from choral.solvers.lines.elimination import Elimination, centred_duals, elimination
+from choral.solvers.lines.partition import Basis, Partition
 
 Status = Literal["optimal", "stopped", "iteration limit", "stalled"]
 
@@ -136,12 +131,12 @@ class InteriorPoint:
         result is a positive channel that meets the equalities and a valid bound.
         """
         C, p, M = (np.ascontiguousarray(a, dtype=float) for a in (C, p, M))
-        basis = basis or Basis.of(p, M)
-        main, white, unwhite = basis.main, basis.white, basis.back
-        nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
-        z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
         workers = self.threads
         with threads(workers) as pool:
+            basis = basis or Basis.of(p, M)
+            main, white, unwhite = basis.main, basis.white, basis.back
+            nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
+            z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
             run = _Run(self, C[main], p[main], white, basis.partition, pool, workers)
             z_main, nu_white, iterations, status = run.solve(z_main, nu_white, should_stop, callback)
         weight = z_main.sum(axis=0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from choral.errors import TooLargeError
-from choral.solvers.lines.elimination import STACK, Partition, lines_first
+from choral.solvers.lines.elimination import STACK, least_work
+from choral.solvers.lines.partition import Partition
 
 ARRAYS = 12
 """Arrays of states × lines that an interior point holds at its peak."""
@@ -17,8 +18,11 @@ SPARED = 0.9
 
 def needed(states: int, lines: int, rank: int, partition: Partition | None, workers: int) -> float:
     """Bytes at the peak of one linear program."""
-    size = states if lines_first(states, lines, rank, partition) else lines * rank
-    stacks = workers * min(STACK, states * lines * rank)
+    order = least_work(states, lines, rank, partition)
+    size, stacks = {"states": lines * rank, "lines": states}.get(order, 0), workers * min(STACK, states * lines * rank)
+    if order == "classes" and partition is not None:
+        size, stacks = lines * partition.rest.shape[1], 0
+        stacks = len(partition.share) * lines * (2 * size + 4 * lines)
     return 8.0 * (ARRAYS * states * lines + 2 * states * rank + stacks + (COPIES + workers) * size * size)
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.chunks import Array
-from choral.solvers.lines.elimination import Basis
 from choral.solvers.lines.interior_point import (
     InteriorPoint,
     LPResult,
@@ -27,6 +26,7 @@ from choral.solvers.lines.interior_point import (
     rounding_margin,
 )
 from choral.solvers.lines.memory import fits, too_large
+from choral.solvers.lines.partition import Basis
 
 Progress = Callable[[float, float, str], None]
 
