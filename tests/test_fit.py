@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import json
 import math
@@ -12,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
@@ -34,7 +36,7 @@ from choral.release.file import load, load_release
 from choral.release.fit import fit, pose_table
 from choral.release.second import fit_after, told_by_first
 from choral.tables.bins import edges_of, read_bins
-from choral.tables.opening import open_table
+from choral.tables.opening import open_table, opened
 from choral.tables.rules import TableRules
 from choral.tables.states import merge_rare
 
@@ -577,3 +579,34 @@ def test_by_default_the_codes_are_as_few_as_people_read_and_the_search_is_certif
     assert all_.gap <= 1e-5
     assert few.information >= 0.989 * all_.information
     assert all_.information <= few.upper_bound <= all_.upper_bound * (1 + 2e-3)
+
+
+def test_records_counted_in_one_pass_are_those_counted_column_by_column(tmp_path, monkeypatch):
+    rng = random.Random(7)
+    rows = [
+        {
+            "w": rng.choice(["yes", "no"]),
+            "choral count": rng.choice([None, 0.0, -0.0, 1.5, math.nan]),
+            "z": rng.choice([True, False]),
+            "day": rng.choice([None, datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)]),
+        }
+        for _ in range(400)
+    ]
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+
+    def posed(**rules):
+        question = Question("w", ["z"], ["z", "choral count", "day"])
+        with opened(path) as table:
+            found = pose_table(table, question, TableRules(min_count=1, **rules))
+        return found.law.cells, [column.values for column in found.recipe.columns], found.recipe.table_rows
+
+    for missing in ("value", "drop"):
+        at_once = posed(missing=missing)
+        with monkeypatch.context() as patched:
+            patched.setattr("choral.release.fit.grouped", lambda table, *_: table)
+            assert posed(missing=missing) == at_once
+        with monkeypatch.context() as patched:
+            patched.setattr("choral.tables.counting.MOST_CELLS", 3)
+            with pytest.raises(TooLargeError, match="different combinations"):
+                posed(missing=missing)

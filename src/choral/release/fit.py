@@ -26,7 +26,7 @@ from choral.release.score import Scored, scored
 from choral.scores.learn import Say
 from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
-from choral.tables.counting import Counts, alphabets, complete, count, too_large
+from choral.tables.counting import Counts, alphabets, complete, count, free_name, grouped, too_large
 from choral.tables.look import check_width
 from choral.tables.opening import opened
 from choral.tables.origin import Reading
@@ -217,6 +217,7 @@ def pose_table(
     check_bins(rules.bins, (*roles.needed, *looked_at), known)
     if points is not None:
         known = {**known, points.name: points.column}
+    table = grouped(table, roles.needed, rules.bins)
     troubles: list[Trouble] = []
     told = [name for name in roles.reveal if name not in known or None not in known[name].values]
     where = complete(table, roles.needed, rules.missing, told, troubles)
@@ -244,7 +245,7 @@ def pose_table(
         combinations=(*kept, *(cell for cells in merged for cell in cells)),
         kept=len(kept),
         merged=tuple(map(len, merged)),
-        state_column=_free_name(roles.needed) if merged else None,
+        state_column=free_name("state", roles.needed) if merged else None,
         missing=rules.missing,
         unseen=rules.unseen,
         min_count=rules.min_count,
@@ -384,10 +385,3 @@ def _other_law(source: Any, recipe: Recipe) -> Joint:
             "Leave them out, or add such records to the table.",
         )
     return joint
-
-
-def _free_name(taken: Sequence[str]) -> str:
-    name = "state"
-    while name in taken:
-        name += "_"
-    return name

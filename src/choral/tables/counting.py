@@ -5,7 +5,8 @@ Counting runs in DuckDB, so the table may be larger than memory; only the counts
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from choral.errors import ChoralError, LawError, ProblemError, TooLargeError
@@ -14,6 +15,7 @@ from choral.tables.bins import Bins, edges_of
 from choral.tables.columns import Column, canonical_sql, labels
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
+from choral.tables.sql import identifier
 from choral.tables.troubles import BINS, Trouble, check
 
 MOST_VALUES = 2000
@@ -22,6 +24,36 @@ MOST_CELLS = 1_000_000
 """Different records, over the revealed, protected and used columns."""
 
 Counts = dict[tuple[Any, ...], int]
+
+
+def grouped(table: Source, names: Sequence[str], bins: Mapping[str, Bins]) -> Source:
+    """The different records of these columns with how often they occur, counted in one pass; all else then reads these.
+
+    The table itself where a column is to be cut at its quantiles or holds what cannot be a symbol, where another engine has
+    counted, and where there are too many different records.
+    """
+    held = all(kind_of_type(table.columns[name]) is not None for name in names)
+    if table.weight is not None or not held or any(name in bins for name in names):
+        return table
+    here, many = (identifier(free_name(name, table.columns)) for name in ("choral records", "choral count"))
+    columns = ", ".join(map(identifier, names))
+    with reading(table):
+        table.connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {here} AS SELECT {columns}, count(*) AS {many} FROM {table.sql} GROUP BY ALL "
+            f"LIMIT {MOST_CELLS + 1}"
+        )
+    [(found,)] = _rows(table, f"SELECT count(*) FROM {here}")
+    if found > MOST_CELLS:
+        table.connection.execute(f"DROP TABLE {here}")
+        return table
+    return replace(table, sql=here, weight=free_name("choral count", table.columns))
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, with as many underscores as it takes to be no other's."""
+    while name.casefold() in {other.casefold() for other in taken}:
+        name += "_"
+    return name
 
 
 def complete(
