@@ -100,7 +100,7 @@ def test_fit_says_that_the_bin_is_private(csv, tmp_path):
     assert "private      age (in 2 bins), sex, exactly; nothing else is\n" in shown.output
     assert "in bins      Of age, what is private is the bin, not the exact value;" in shown.output
     shown = run("bounds", csv, "--reveal", "W", "--protect", "age,sex", "--bins", "age=50,")
-    assert "private: age (in 2 bins), sex\n" in shown.output
+    assert "private      age (in 2 bins), sex\n" in shown.output
 
 
 def test_the_card_the_page_and_the_notebook_say_it(release):

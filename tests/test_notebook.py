@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 import xml.etree.ElementTree as ET
+from base64 import b64decode
 from fractions import Fraction as F
 from html import unescape
 
@@ -60,6 +61,28 @@ def test_releases_and_audits():
     assert shown[0] == found.summary
     at = shown.index("to who knows")
     assert shown[at : at + 9] == ["to who knows", "right before", "right after", "bits", "a", "b", "50 %", "100 %", "1"]
+
+
+def test_the_picture_stands_first_light_and_dark():
+    """An image of its own, so that its rules touch nothing else; without altair and vl-convert the words are there alone."""
+    rows = [{"W": a ^ b, "a": a, "b": b} for a in (0, 1) for b in (0, 1) for _ in range(6)]
+    release = fit(rows)
+    for shown in (release, release.disclosure):
+        first, *others = ET.fromstring(f"<div>{shown._repr_html_()}</div>")
+        assert first.tag == "img"
+        assert first.get("alt") == "W is guessed right 100 % instead of 50 %; a 50 % either way, b 50 % either way"
+        assert all(other.tag != "img" for other in others)
+        kind, _, data = first.get("src").partition(",")
+        assert kind == "data:image/svg+xml;base64"
+        drawn = b64decode(data).decode()
+        assert "prefers-color-scheme:dark" in drawn
+        assert int(ET.fromstring(drawn).get("width")) <= 800
+
+
+def test_without_pictures_the_words_are_there(monkeypatch):
+    monkeypatch.setattr("choral.show.plots.notebook.find_spec", lambda name: None)
+    shown = ch.disclose(ch.examples.xor())._repr_html_()
+    assert shown.startswith("<p>Disclosure(W: guessed right 100 % instead of 50 %;")
 
 
 @pytest.fixture

@@ -279,8 +279,13 @@ def test_hostile_names_and_values_are_words():
     assert "<script" not in text
     assert "<img" not in text
     for shown in (release, release.disclosure, release.disclosure.problem, release.disclosure.law, audit(release)):
-        assert "<script" not in shown._repr_html_()
-        assert "<img" not in shown._repr_html_()
+        words = re.sub(
+            r'^<img src="data:image/svg\+xml;base64,[\w+/=]*" alt="[^"<>]*" style="max-width:100%"/>',
+            "",
+            shown._repr_html_(),
+        )
+        assert "<script" not in words
+        assert "<img" not in words
 
 
 def _budgets():

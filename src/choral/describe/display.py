@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from html import escape
 from typing import TypeAlias
@@ -59,6 +59,15 @@ def at_most(bound: float, digits: int = 3) -> str:
     ('0.124', '0.00021', '1', '0')
     """
     return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(bound)):.{digits}g}"
+
+
+def at_least(bound: float, digits: int = 3) -> str:
+    """A lower bound in so many digits, rounded down.
+
+    >>> at_least(0.12349), at_least(0.0)
+    ('0.123', '0')
+    """
+    return f"{float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal_from_float(bound)):.{digits}g}"
 
 
 def percent(share: Fraction | float) -> str:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from choral.describe.display import LawTable
+from choral.describe.display import LawTable, at_most, in_bits, percent
 from choral.describe.law import Law
 from choral.errors import ColumnError
 from choral.exact import certificate
@@ -31,6 +32,8 @@ from choral.problem.utility import Decisions
 
 SHOWN = 6
 """Protected groups, and promises given what others know, that one line about a disclosure names: more do not fit it."""
+QUICK = 100_000
+"""Entries of a channel for which right guesses are computed for a line about it: a quarter of a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +107,16 @@ class Disclosure:
         """information / H(W); 0 when W is constant."""
         entropy = self.problem.entropy_of_target
         return self.information / entropy if entropy else 0.0
+
+    @cached_property
+    def guess_before(self) -> Fraction:
+        """The probability of guessing the target right without the code."""
+        return Fraction(max(self.problem.target.marginal), self.problem.total)
+
+    @cached_property
+    def guess_after(self) -> Fraction:
+        """The probability of guessing the target right with the code."""
+        return sum((mass * max(law) for mass, law in zip(self.p_y, self.p_w_given_y, strict=True)), Fraction(0))
 
     @property
     def leakage(self) -> dict[str, float]:
@@ -303,16 +316,28 @@ class Disclosure:
         private, listed = ", ".join(named), len(self.problem.groups) + len(self.problem.conditions)
         more = ", …" if listed > len(named) else ""
         return (
-            f"Disclosure({self.problem.target.name}: "
-            f"{self._worth}{self.information:.9f} of at most {self.upper_bound:.9f} bits{self.as_claimed}, "
+            f"Disclosure({self.problem.target.name}: {self._guessed}{self._worth}"
+            f"{in_bits(self.information)} of at most {at_most(self.upper_bound)}{self.as_claimed}, "
             f"{self.codes} code{'s' if self.codes != 1 else ''}; private: {private}{more})"
         )
+
+    @property
+    def _guessed(self) -> str:
+        """Right guesses, with the code and without; left out where they are not computed at once."""
+        if sum(len(entries) for _, entries in self.exact_channel.rows) > QUICK:
+            return ""
+        before, after = percent(self.guess_before), percent(self.guess_after)
+        return f"guessed right {after}{' either way' if before == after else f' instead of {before}'}; "
 
     @property
     def _worth(self) -> str:
         if self.problem.utility is None:
             return ""
-        return f"{self.problem.utility.name} {self.value:.9g} of at most {self.value_bound:.9g}{self.as_claimed}; "
+        return (
+            f"{self.problem.utility.name} {self.value:.4g} of at most {at_most(self.value_bound, 4)}{self.as_claimed}; "
+        )
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.table().html() if self.codes <= 40 else ''}"
+        """The picture of what is told and hidden, where it can be drawn; what it is in one line; the channel."""
+        picture = import_module("choral.show.plots.notebook").picture_html(self)
+        return f"{picture}<p>{escape(repr(self))}</p>{self.table().html() if self.codes <= 40 else ''}"

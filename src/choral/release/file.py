@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from choral.describe.display import Listing, sentences_on
+from choral.describe.display import Listing, at_most, in_bits, percent, sentences_on
 from choral.describe.joint import Joint
 from choral.design.load import of_document, read_document
 from choral.design.result import Disclosure
@@ -143,7 +143,7 @@ class Release:
         return f"Release({self.recipe.table_rows} rows, {self.recipe.size} states; {self.disclosure!r})"
 
     def _repr_html_(self) -> str:
-        """What is public of a release and what it promises; never its key."""
+        """The picture of what is told and hidden, what is public of a release and what it promises; never its key."""
         recipe, found = self.recipe, self.disclosure
         groups = protections(found.problem, bins_of(recipe))
         rows = [
@@ -151,14 +151,16 @@ class Release:
             ("looks at", ", ".join(recipe.looks_at)),
             ("private", ", ".join(groups[:MOST_LISTED]) + (", …" if len(groups) > MOST_LISTED else "")),
             ("law", str(recipe.law["about"])),
-            ("information", f"{found.information:.9f} bits, of at most {found.upper_bound:.9f}{found.as_claimed}"),
+            ("guessed right", f"{percent(found.guess_after)} instead of {percent(found.guess_before)}"),
+            ("information", f"{in_bits(found.information)} of at most {at_most(found.upper_bound)}{found.as_claimed}"),
             ("codes, states", f"{found.codes}, {recipe.size}"),
             ("rows at fit time", f"{recipe.table_rows}"),
             ("key", "in a file of its own" if self.key is None else "in the release file"),
             ("digest", self.digest),
             *(("remark", sentence) for sentence in sentences_on(column.name for column in recipe.columns)),
         ]
-        return Listing("", ("", ""), rows).html()
+        picture: str = import_module("choral.show.plots.notebook").picture_html(found)
+        return picture + Listing("", ("", ""), rows).html()
 
     def needed_key(self) -> bytes:
         """The key; raises `ReleaseFileError` when it lives apart and was not given."""

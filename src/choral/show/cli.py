@@ -165,12 +165,13 @@ def curve(
 def demo(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Also save the release file here.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit, disclose and verify on an embedded table of invented patients, and show the result."""
     from choral.show.demo import run
 
-    run(output, force, as_json)
+    run(output, force, as_json, verbose)
 
 
 app.command(epilog=reproduce_command.EPILOG)(reproduce_command.reproduce)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from choral.describe.display import at_least, at_most, in_bits, percent
 from choral.show.commands.fit_words import merging_words
 from choral.show.options import (
     EXAMPLE,
@@ -31,14 +33,19 @@ from choral.show.options import (
     Table,
     Use,
     UtilityOption,
+    Verbose,
     asked,
+    counted,
     example,
     examples,
     print_json,
     ruled,
 )
+from choral.show.wrapping import say
 
 if TYPE_CHECKING:
+    from choral.design.outlook import Outlook
+    from choral.problem.bounds import Bounds
     from choral.problem.kernel import Problem
     from choral.problem.question import Question
     from choral.tables.rules import TableRules
@@ -72,6 +79,7 @@ def bounds(
     rare: Rare = None,
     leakage: Leakage = None,
     ratio: Ratio = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what can be disclosed before solving: feasibility, rank, upper bound, price, number of codes."""
@@ -88,15 +96,43 @@ def bounds(
         said = {"reveal": target, "use": list(problem.columns), "protect": names, "given": given}
         print_json({**said, **asdict(found), "merging": merging})
         return
-    if found.feasible:
-        typer.echo(f"At most {found.upper_bound:.6f} bits about {target} can be told, of {found.entropy:.6f} in all.")
+    for line in _bounds_lines(problem, found, protections(problem, binned), merging):
+        say(line)
+    if verbose:
+        typer.echo(str(found))
     else:
-        typer.echo(f"Nothing about {target} can be told: what is protected determines all that could be said.")
-    if merging:
-        typer.echo(f"This is meant after merging: {merging}.")
-    private = ", ".join(protections(problem, binned))
-    typer.echo(f"W = {target}; X = {', '.join(problem.columns)}; private: {private}")
-    typer.echo(str(found))
+        say("details      --verbose: the rank, the number of codes, every digit")
+
+
+def _bounds_lines(problem: Problem, found: Bounds, private: Sequence[str], merging: str) -> list[str]:
+    """What can be told at most: in right guesses, between none and all that the used columns say, and in bits."""
+    target = problem.target.name
+    before, everything = (percent(share) for share in guesses_of_states(problem))
+    lines = [
+        f"Nothing about {target} can be told: what is protected determines all that could be said."
+        if not found.feasible
+        else f"guesses      {target} is guessed right {before} without a code, and {everything} from all used columns: a "
+        "private code lies between",
+        f"at most      {at_most(found.upper_bound)} bits about {target} can be told privately (by {found.upper_bound_from}), "
+        f"of {in_bits(found.information)} that the used columns tell and {in_bits(found.entropy)} in all",
+        f"merged       {merging}" if merging else "",
+        f"private      {', '.join(private)}",
+        f"price        privacy costs at least {at_least(found.price_at_least)} bits",
+        f"codes        {counted(found.codes_at_most, 'code')} suffice",
+    ]
+    return [line for line in lines if line][: None if found.feasible else 1]
+
+
+def guesses_of_states(problem: Problem) -> tuple[Fraction, Fraction]:
+    """How often the target is guessed right: by nobody's help, and by who sees the whole state.
+
+    >>> from choral.describe import examples
+    >>> from choral.problem.pose import pose
+    >>> [str(share) for share in guesses_of_states(pose(examples.xor()))]
+    ['1/2', '1']
+    """
+    best = sum(max(weight for _, weight in cells) for cells in problem.target.by_state(problem.size))
+    return Fraction(max(problem.target.marginal), problem.total), Fraction(best, problem.total)
 
 
 def plan(
@@ -119,6 +155,7 @@ def plan(
     leakage: Leakage = None,
     ratio: Ratio = None,
     utility: UtilityOption = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Say how a problem would be solved, and why, without solving it."""
@@ -130,9 +167,8 @@ def plan(
     problem, _, merging = _problem(table, question, rules)
     found = outlook_of(problem)
     if not as_json:
-        typer.echo(str(found))
-        if merging:
-            typer.echo(f"This is meant after merging: {merging}.")
+        for line in _plan_lines(found, merging, verbose):
+            say(line)
         return
     form = found.form
     print_json(
@@ -147,6 +183,21 @@ def plan(
             "merging": merging,
         }
     )
+
+
+def _plan_lines(found: Outlook, merging: str, verbose: bool) -> list[str]:
+    form = found.form
+    joined = f", joined into {form.states}" if form.states < found.states else ""
+    answer = (
+        "the optimum, exactly" if found.solvable_exactly else "a channel, and a certified bound that it comes close to"
+    )
+    return [
+        f"way          {found.plan}",
+        f"answer       {answer}",
+        f"size         {counted(found.states, 'state')}{joined}; a target of {counted(form.target_values, 'value')}",
+        *([f"merged       {merging}"] if merging else []),
+        *([f"form         rank {form.rank}, nullity {form.nullity}"] if verbose else []),
+    ]
 
 
 def _problem(table: str, question: Question, rules: TableRules) -> tuple[Problem, Mapping[str, int], str]:

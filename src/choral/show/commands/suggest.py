@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
 import typer
 
+from choral.describe.display import FEWEST_BITS, in_bits, percent
 from choral.errors import ProblemError
 from choral.show.options import (
     EXAMPLE,
@@ -23,11 +25,14 @@ from choral.show.options import (
     ruled,
     split,
 )
+from choral.show.wrapping import WIDEST, paragraph, width
 
 if TYPE_CHECKING:
     from choral.tables.suggest import Suggestions
 
 EXAMPLES = examples("choral suggest census.csv --reveal income")
+LONGEST_NAME = 20
+"""Letters of a column's name in the table: with them a line has 80."""
 
 
 def suggest(
@@ -63,20 +68,45 @@ def suggest(
         print_json({**found.to_document(), "leaks": leaks, "fit": line})
         return
     for text in _lines(found, leaks):
-        typer.echo(text)
-    typer.echo(line)
+        paragraph(text)
+    typer.echo(line if width() is None else continued(line))
+
+
+def cut(name: str) -> str:
+    """A name that leaves room for the rest of a line."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def continued(line: str) -> str:
+    """A command to copy, in lines that the shell reads as one; broken before options alone.
+
+    >>> print(continued("choral fit survey.csv --reveal outcome --protect " + "a" * 30 + " -o release.choral"))
+    choral fit survey.csv --reveal outcome --protect aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \\
+      -o release.choral
+    """
+    lines = [""]
+    for part in re.split(r" (?=-)", line):
+        if lines[-1] and len(lines[-1]) + len(part) + 3 > WIDEST:
+            lines.append(f"  {part}")
+        else:
+            lines[-1] += f" {part}" if lines[-1] else part
+    return " \\\n".join(lines)
 
 
 def _lines(found: Suggestions, leaks: list[str]) -> list[str]:
-    wide = max(len("column"), *(len(column.name) for column in found.columns))
-    lines = [f"{'column':<{wide}}  usual  {'guess of ' + found.target:<22}  costs at least  others know it by"]
+    wide = max(len("column"), *(min(LONGEST_NAME, len(column.name)) for column in found.columns))
+    lines = [f"{'column':<{wide}}  usual  guessed right       costs       others know it by"]
     for column in found.columns:
-        guess = f"{found.guessed:.1%} -> {column.guessed:.1%}"
-        known = f"{column.known_by} ({column.known_share:.0%} of it)" if column.known_by else "-"
+        before, after = percent(found.guessed), percent(column.guessed)
+        guess = f"{before} either way" if before == after else f"{after}, not {before}"
+        known = f"{cut(column.known_by)}, {column.known_share:.0%}" if column.known_by else "-"
         usual = "yes" if column.usual else ""
-        lines.append(f"{column.name:<{wide}}  {usual:<5}  {guess:<22}  {column.tells:.4f} bits     {known}".rstrip())
+        costs = f"{column.tells:.3f} bits" if column.tells >= FEWEST_BITS else in_bits(column.tells)
+        lines.append(f"{cut(column.name):<{wide}}  {usual:<5}  {guess:<18}  {costs:<10}  {known}".rstrip())
     lines.append(
-        f"From {counted(found.records, 'record')}. Usual: its name is usual for what is sensitive; you know better."
+        f"From {counted(found.records, 'record')}. Guessed right: {found.target}, by who sees the column. Costs: at least "
+        "these bits about it are given up where the column is protected. Usual: its name is usual for what is sensitive; you "
+        "know better. Others know it by: the column that tells most about it, and which share of it."
     )
     if leaks:
         lines.append(f"{', '.join(leaks)}: gives the target away, and is left out below.")

@@ -7,11 +7,14 @@ import re
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from choral.describe.display import at_most
+from choral.describe.display import at_most, percent
 from choral.show.options import print_json
 from choral.show.wrapping import LABEL, say
+
+if TYPE_CHECKING:
+    from choral.design.result import Disclosure
 
 FITS = (
     "the recipe leads to the states of this law, with its values and groups; where bins are cut is the curator's word"
@@ -20,6 +23,8 @@ FITS = (
 
 TECHNICAL = ("law", "looks at", "not checked", "")
 """Lines of the verifier that only a check of a check reads; a line without a label belongs to the one before."""
+MOST_NAMED = 6
+"""Protected groups that the first line names: the list follows below."""
 DIGITS = re.compile(r"\d+\.\d{4,}")
 
 
@@ -34,9 +39,13 @@ def verified(
     said = StringIO()
     with redirect_stdout(said):
         status = int(command.main([str(release), *(["--json"] if as_json else []), *options], read.append))
-    reason = _reason_against_recipe(read[0], release) if read else None
+    needed = read and ("recipe" in read[0] or not as_json)
+    found, foreign = _loaded(read[0], release) if needed else (None, None)
+    reason = _reason_against_recipe(read[0], found, foreign) if read else None
     if not as_json:
         failed = bool(status or reason)
+        if not failed and found is not None:
+            say(f"result       {in_guesses(found)}")
         for line in said.getvalue().splitlines() if verbose or failed else in_short(said.getvalue()):
             say(line)
         if reason is not None:
@@ -72,17 +81,53 @@ def _rounded_up(found: re.Match[str]) -> str:
     return at_most(float(found[0]))
 
 
-def _reason_against_recipe(document: dict[str, Any], release: Path) -> str | None:
-    """Why the recipe of a verified file does not fit; empty if it does, None if there is none."""
+def in_guesses(found: Disclosure) -> str:
+    """What a verified file means, in right guesses under its law; or in the unit of its purpose.
+
+    >>> import choral as ch
+    >>> in_guesses(ch.disclose(ch.examples.xor()))
+    'W is guessed right 100 % instead of 50 %; X1 and X2 are guessed as before'
+    """
+    from choral.release.meaning import in_its_unit, listed
+
+    problem = found.problem
+    before, after = percent(found.guess_before), percent(found.guess_after)
+    told = (
+        f"{problem.target.name} is guessed right {after}{' either way' if before == after else f' instead of {before}'}"
+    )
+    if problem.utility is not None:
+        told = in_its_unit(found)
+    private = [group.name for group, bits in zip(problem.groups, found.leakage.values(), strict=True) if not bits]
+    if len(private) > MOST_NAMED:
+        private = [*private[: MOST_NAMED - 1], f"{len(private) - MOST_NAMED + 1} more groups"]
+    return f"{told}; {listed(private)} {'is' if len(private) == 1 else 'are'} guessed as before" if private else told
+
+
+def _loaded(document: dict[str, Any], release: Path) -> tuple[Disclosure | None, str | None]:
+    """The disclosure of a verified file; or none, and why choral does not load it."""
     from choral.design.load import of_document
+    from choral.errors import ChoralError, VerificationError
+
+    try:
+        return of_document(document, release), None
+    except VerificationError as error:
+        return None, error.reason
+    except ChoralError as error:
+        return None, str(error)
+
+
+def _reason_against_recipe(document: dict[str, Any], found: Disclosure | None, foreign: str | None) -> str | None:
+    """Why the recipe of a verified file does not fit; empty if it does, None if there is none."""
     from choral.errors import ReleaseFileError, VerificationError
     from choral.release.agreement import check_recipe
     from choral.tables.recipe import Recipe
 
     if "recipe" not in document:
         return None
+    if found is None:
+        return foreign
     try:
-        check_recipe(of_document(document, release), Recipe.from_document(document["recipe"]))
+        check_recipe(found, Recipe.from_document(document["recipe"]))
     except VerificationError as error:
         return error.reason
     except ReleaseFileError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from choral.describe.display import at_most, in_bits
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
 from choral.show.plots.style import BLUE, GREY, INK, RULE, altair, finished, number
@@ -27,10 +28,10 @@ def ladder_plot(disclosure: Disclosure) -> Any:
     entropy, everything, _, upper, told = (row["bits"] for row in rows)
     share = f", {100 * told / everything:.3g} % of what the used columns tell" if everything else ""
     notes = [
-        f"certified gap {disclosure.gap:.2g} bits: {number(told)} is achieved, {number(upper)} is proved never exceeded",
+        f"certified gap {disclosure.gap:.2g} bits: {told:.3g} is achieved, {at_most(upper)} is proved never exceeded",
         f"{100 * told / entropy:.3g} % of all there is to know" if entropy else "the target never changes",
     ]
-    finding = f"{number(told)} bits about {disclosure.problem.target.name} are disclosed{share}"
+    finding = f"{in_bits(told)} about {disclosure.problem.target.name} are disclosed{share}"
     return finished((bars + words).properties(width=420, height=150), finding, notes, width=640)
 
 
@@ -38,15 +39,16 @@ def ladder(disclosure: Disclosure) -> list[dict[str, Any]]:
     """The five quantities, in bits, from what there is to what is told."""
     bounds = disclosure.bounds
     steps = [
-        ("H(W): all there is to know", bounds.entropy),
-        ("I(W;X): what the used columns tell", bounds.information),
+        ("all there is to know", bounds.entropy),
+        ("what the used columns tell", bounds.information),
         ("a bound that needs no solving", bounds.upper_bound),
         ("certified: no private channel tells more", disclosure.upper_bound),
         ("disclosed by this channel", disclosure.information),
     ]
     last = len(steps) - 1
+    said = [at_most if i in (2, 3) else "{:.3g}".format for i in range(len(steps))]  # bounds are rounded up
     return [
-        {"step": name, "bits": bits, "text": number(bits), "disclosed": i == last}
+        {"step": name, "bits": bits, "text": said[i](bits), "disclosed": i == last}
         for i, (name, bits) in enumerate(steps)
     ]
 

@@ -21,12 +21,13 @@ MOST_MARKS = 250
 def posterior_plot(disclosure: Disclosure) -> Any:
     """p(w | y), a strip for each value w of the target, a circle for each code y (its area is p(y)), and the prior.
 
-    Beyond 20 values the most probable have strips, and the others together one more.
+    A target of two values has one strip, that of the rarer: the other's is its mirror image. Beyond 20 values the most
+    probable have strips, and the others together one more.
     """
     alt = altair()
     target = disclosure.problem.target
     prior, given = laws_of(disclosure, target)
-    sets = leading(prior, MOST_VALUES)
+    sets = leading(prior, MOST_VALUES) if len(prior) != 2 else [[min(range(2), key=prior.__getitem__)]]
     labels = value_names(target, sets)
     codes, laws = drawn_codes(disclosure, prior, given)
     weights = [float(sum(disclosure.p_y[y] for y in members)) for members in codes]
@@ -52,7 +53,8 @@ def posterior_plot(disclosure: Disclosure) -> Any:
         )
     )
     mark = alt.Chart(alt.Data(values=before)).mark_tick(color=INK, thickness=3, height=26, opacity=1).encode(x=x, y=y)
-    most = max(range(len(prior)), key=lambda v: max(law[v] for law in given) - min(law[v] for law in given))
+    shown = range(len(prior)) if len(prior) != 2 else sets[0]
+    most = max(shown, key=lambda v: max(law[v] for law in given) - min(law[v] for law in given))
     low, high = (float(pick(law[most] for law in given)) for pick in (min, max))
     moved = f"from {percent(prior[most])} to between {percent(low)} and {percent(high)}"
     name = f"P({target.name} = {_value(target, most)})"
@@ -143,6 +145,6 @@ def _value(variable: Variable, v: int) -> str:
 
 
 def _grouped(sets: Sequence[Sequence[int]], count: int, name: str) -> str:
-    if len(sets) == count:
+    if len(sets) == count or count == 2:
         return ""
     return f"{len(sets) - 1} of {count} values{f' of {name}' if name else ''} drawn alone"

@@ -27,10 +27,14 @@ MOST_PANELS = 8
 """More columns are rows: panels would be too small to read."""
 SMALL = 12
 """Pixels that a line of small text needs."""
+MOST_ROW = 44
+"""Pixels of a row at most: lines that belong together stand together."""
 HEADING = 46
 """Pixels between two panels: a heading of two lines."""
 LETTER = 6
 """Pixels that a small letter takes, about."""
+LEFT, BETWEEN = 360, 120
+"""Pixels of the panel at the left in the wide picture; of its axis and of what is between it and the right."""
 WIDE, NARROW = 920, 350
 """Pixels of the picture where the two sides stand beside each other, and where they stand below each other."""
 
@@ -92,12 +96,13 @@ def draw(picture: Picture, width: int = WIDE, titled: bool = True) -> Any:
     """The picture as a chart; below 560 pixels its sides stand below each other."""
     alt = altair()
     beside = width >= 560  # a side needs 280 pixels to be read
+    first = LEFT * width // WIDE
     sides = []
     if picture.left is not None:
-        sides.append(_left(alt, picture.left, 360 if beside else width - 66))
+        sides.append(_left(alt, picture.left, first if beside else width - 66))
     if picture.right:
         shares = (1.0,) if picture.left is None else picture.left.shares
-        sides.append(_right(alt, picture.right, shares, width - 480 if beside else width - 36))
+        sides.append(_right(alt, picture.right, shares, width - first - BETWEEN if beside else width - 36))
     chart = (alt.hconcat if beside else alt.vconcat)(*sides, spacing=40 if beside else 22)
     return finished(
         chart, picture.finding if titled else "", picture.notes if titled else (), width=width if beside else 330
@@ -174,7 +179,9 @@ def _rows(alt: Any, panels: Sequence[Panel], shares: Sequence[float], width: int
     edges = [0.0, *accumulate(shares)]
     names = [f"{i}" for i in range(len(panels))]
     y = alt.Y("row:N", sort=names, axis=None, title=None)
-    left, right = min(190, width * 2 // 5), 110
+    named = max(len(panel.heading.removeprefix("hidden: ")) for panel in panels)
+    left = min(190, width * 2 // 5, LETTER * (named + 2) + 8)
+    right = LETTER * max(len(panel.short) for panel in panels) + 8
     lines = [{"row": name, "x": x} for name in names for x in (0.0, 1.0)]
     middles = [(a + b) / 2 for a, b in pairwise(edges)] if len(shares) <= MOST_STEMS else []
     beads = [{"row": name, "x": x, "bead": 1} for name in names for x in middles]
@@ -195,7 +202,9 @@ def _rows(alt: Any, panels: Sequence[Panel], shares: Sequence[float], width: int
     note = "0, exactly" if exact else "within their budgets"
     count = f"{len(panels)} columns" if len(panels) > 1 else "one column"
     heading = _heading(alt, f"hidden: {count}", f"{note}: the same under every code" if exact else note)
-    return alt.layer(*layers).properties(width=across, height=max(HEIGHT, SMALL * len(panels) + 40), title=heading)
+    return alt.layer(*layers).properties(
+        width=across, height=len(panels) * min(MOST_ROW, max(SMALL, HEIGHT // len(panels))), title=heading
+    )
 
 
 def _panel(alt: Any, panel: Panel, shares: Sequence[float], colour: str, width: int, height: int, words: int) -> Any:

@@ -195,10 +195,11 @@ def _cost(subject: Subject, price: Price | None) -> list[Part]:
     if price is None:
         return []
     before, now = subject.guess
-    then = f" It costs {percent(now - price.right)[:-2]} points" if price.right < now else " It costs next to nothing"
+    if percent(now) == percent(price.right):
+        return [f" It costs next to nothing: {subject.brief} is still guessed right {percent(now)}."]
     return [
-        f"{then}: {subject.brief} is then guessed right {percent(price.right)} instead of {percent(now)} "
-        f"({percent(before)} without a code)."
+        f" It costs {percent(now - price.right)[:-2]} points: {subject.brief} is then guessed right {percent(price.right)} "
+        f"instead of {percent(now)} ({percent(before)} without a code)."
     ]
 
 

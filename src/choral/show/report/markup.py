@@ -9,7 +9,7 @@ from fractions import Fraction
 from html import escape
 from typing import TypeAlias
 
-from choral.describe.display import Cell, Listing, Shown, cell_html, in_bits, percent
+from choral.describe.display import Cell, Listing, Shown, at_most, cell_html, in_bits, percent
 
 PERCENT = re.compile(r"(?<=\d) %")
 RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufeff]+(?: [\u0590-\u08ff\ufb1d-\ufeff]+)*")
@@ -105,6 +105,16 @@ def bits(value: float) -> Shown:
     ('0.0134 bits', '1 bit')
     """
     return Shown(value, in_bits(value))
+
+
+def bits_at_most(bound: float) -> Shown:
+    """A bound in bits, rounded up: what is read is a bound too.
+
+    >>> str(bits_at_most(0.01341)), str(bits_at_most(1.0))
+    ('0.0135 bits', '1 bit')
+    """
+    text = at_most(bound)
+    return Shown(bound, f"{text} bit{'' if text == '1' else 's'}")
 
 
 def share(value: Fraction) -> Shown:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from choral.describe.display import Cell, Listing, Shown
+from choral.describe.display import Cell, Listing, Shown, at_most
 from choral.design.result import Disclosure
 from choral.release.meaning import in_its_unit
 from choral.show.plots.channel import leading
 from choral.show.plots.posteriors import others, value_names
-from choral.show.report.markup import Html, bits, count, element, fold, listing, paragraph, share
+from choral.show.report.markup import Html, bits, bits_at_most, count, element, fold, listing, paragraph, share
 from choral.show.report.subject import Subject
 
 MOST_CODES = 40
@@ -29,7 +29,7 @@ def how_much(subject: Subject, ladder: Html, posteriors: Html) -> Html:
             "code tells ",
             bits(found.information),
             f" about {subject.target}. It is proved that no code with the same privacy can tell more than ",
-            bits(found.upper_bound),
+            bits_at_most(found.upper_bound),
             ".",
         ),
         *_purpose(found),
@@ -45,13 +45,13 @@ def _purpose(found: Disclosure) -> list[Html]:
     if found.problem.utility is None:
         return []
     sentence = in_its_unit(found)
-    best = f"It is worth {found.value:.9g} in this unit, and it is proved that no private code is worth more than"
+    best = f"It is worth {found.value:.4g} in this unit, and it is proved that no private code is worth more than"
     advice = (
         ""
         if found.actions is None
         else f" Its codes advise, in order: {', '.join(map(str, found.actions[:MOST_CODES]))}."
     )
-    return [paragraph(f"The code is made for a purpose: {sentence}. {best} {found.value_bound:.9g}.{advice}")]
+    return [paragraph(f"The code is made for a purpose: {sentence}. {best} {at_most(found.value_bound, 4)}.{advice}")]
 
 
 def _codes(subject: Subject) -> Listing:
@@ -90,8 +90,8 @@ def how_made(subject: Subject, heat_map: Html) -> Html:
         ["room for telling something (nullity)", count(bounds.nullity)],
         ["all there is to know, H(W)", bits(bounds.entropy)],
         ["what the used columns tell without privacy, I(W;X)", bits(bounds.information)],
-        ["a bound that needs no solving", bits(bounds.upper_bound)],
-        ["certified: no private channel tells more", bits(found.upper_bound)],
+        ["a bound that needs no solving", bits_at_most(bounds.upper_bound)],
+        ["certified: no private channel tells more", bits_at_most(found.upper_bound)],
         ["disclosed", bits(found.information)],
         ["certified gap", bits(found.gap)],
         ["share of all there is to know", Shown(found.efficiency, f"{100 * found.efficiency:.3g} %")],

@@ -1,0 +1,86 @@
+"""What people read in a terminal: right guesses first, bits in three digits, 80 columns; all digits only when asked for."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from in_process import choral
+
+import choral as ch
+
+ASKED = ("--reveal", "outcome", "--protect", "sex,region", "--use", "sex,region,smoker,town")
+COMMANDS = {
+    "demo": ("demo",),
+    "bounds": ("bounds", "table.csv", *ASKED),
+    "plan": ("plan", "table.csv", *ASKED),
+    "suggest": ("suggest", "table.csv", "--reveal", "outcome"),
+    "fit": ("fit", "table.csv", *ASKED, "-o", "r.choral", "--force"),
+    "verify": ("verify", "r.choral"),
+    "audit": ("audit", "r.choral", "--table", "table.csv"),
+}
+LONG = re.compile(r"\d\.(?!0*\d{1,3}(?!\d))\d+")
+"""A number with more than three digits after its leading noughts."""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What every command says in 80 columns."""
+    folder, draw = tmp_path_factory.mktemp("words"), random.Random(7)
+    lines = ["outcome,sex,region,smoker,town"]
+    for _ in range(600):
+        sex, region, smoker = draw.choice("fm"), draw.choice("ns"), draw.choice("yn")
+        town = "hill" if draw.random() < 0.3 + 0.4 * (sex == "f") else "dale"
+        ill = draw.random() < 0.15 + 0.5 * (smoker == "y") + 0.15 * (region == "n")
+        lines.append(f"{'ill' if ill else 'well'},{sex},{region},{smoker},{town}")
+    (folder / "table.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    every = {}
+    for name, words in COMMANDS.items():
+        done = choral(*words, cwd=folder, columns=80)
+        assert done.returncode == 0, done.stderr
+        every[name] = done.stdout
+    return every
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_lines_fit_and_numbers_are_short(said, name):
+    lines = said[name].splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if LONG.search(line) and "choral." not in line]
+    for word in ("rank", "nullity", "H(W)", "I(W;X)", "Theorem", "Prop."):
+        assert word not in said[name].replace("the rank,", "")  # which --verbose is said to have
+
+
+@pytest.mark.parametrize("name", ["demo", "bounds", "suggest", "fit", "verify", "audit"])
+def test_guesses_come_before_bits(said, name):
+    words = " ".join(said[name].split())
+    guess = re.search(r"(guesse[sd]|right) .{0,60}?\d %", words)
+    assert guess is not None
+    assert guess.start() < words.index(" bits")
+
+
+def test_what_is_said_is_what_is_there(said):
+    d = ch.disclose(ch.examples.clinic(), reveal="diagnosis")
+    before, after = (f"{100 * float(share):.3g} %" for share in (d.guess_before, d.guess_after))
+    assert (before, after) == ("57.5 %", "68 %")
+    assert f"diagnosis is guessed right {after} instead of {before}" in " ".join(said["demo"].split())
+    assert f"Disclosure(diagnosis: guessed right {after} instead of {before}; 0.112 bits of at most 0.112, 5" in repr(d)
+    rows = [line.split() for line in said["demo"].splitlines() if "●" in line]
+    assert {int(row[0]) for row in rows} == set(range(d.codes))
+    for code, seen, _, _, told, *_ in rows:
+        assert seen == f"{100 * float(d.p_y[int(code)]):.1f}"
+        assert told == f"{100 * float(d.p_w_given_y[int(code)][1]):.1f}"
+    assert len({tuple(row[6:]) for row in rows}) == 1  # straight lines
+
+
+def test_every_digit_is_there_when_asked_for(tmp_path):
+    d = ch.disclose(ch.examples.clinic(), reveal="diagnosis")
+    d.save(tmp_path / "d.choral")
+    exact = f"{d.claims.information}"
+    assert exact in choral("demo", "--verbose").stdout
+    assert exact in choral("verify", "d.choral", "--verbose", cwd=tmp_path).stdout
+    form = choral("bounds", "example:clinic", "--reveal", "diagnosis", "--verbose").stdout
+    assert re.search(r"^nullity of P +\d+$", form, re.MULTILINE)
+    assert f"{d.bounds.upper_bound:.9f} bits" in form
+    assert "nullity" in choral("plan", "example:clinic", "--reveal", "diagnosis", "--verbose").stdout
