@@ -260,15 +260,27 @@ def _peeled(n: int, prior: Sequence[Fraction], draw: random.Random) -> Iterator[
         left = [x - share * types.get(j, 0) for j, x in enumerate(left)]
 
 
-def _support(columns: Floats, right: Floats, cost: Floats) -> Index:
-    """Where a vertex of {t ≥ 0 : columnsᵀ t = right} of least cost has mass, as floats see it."""
-    tight = {"primal_feasibility_tolerance": 1e-10}
-    from scipy.optimize import linprog  # slow to import, and few problems come here
+class _Supports:
+    """Where vertices of {t ≥ 0 : columnsᵀ t = right} have mass, as floats see it."""
 
-    found = linprog(cost, A_eq=columns.T, b_eq=right, method="highs-ds", options=tight)
-    if found.status != 0:
-        raise SolverError(f"No extreme point was found: {found.message}", "This is a defect; please report it.")
-    return np.flatnonzero(found.x > NEAREST)
+    def __init__(self, columns: Floats) -> None:
+        from choral.solvers.highs import kept  # few problems come here
+
+        many, rows = columns.shape
+        self.model = kept(columns.T, np.zeros(many), np.zeros(rows))
+        self.model.setOptionValue("primal_feasibility_tolerance", 1e-10)
+        self.columns = np.arange(many, dtype=np.int32)
+
+    def of_least(self, cost: Floats, right: Floats) -> Index:
+        """The support of one of least cost."""
+        self.model.changeColsCost(len(self.columns), self.columns, cost)
+        for i, value in enumerate(right.tolist()):
+            self.model.changeRowBounds(i, value, value)
+        self.model.run()
+        status = self.model.modelStatusToString(self.model.getModelStatus())
+        if status != "Optimal":
+            raise SolverError(f"No extreme point was found: {status}.", "This is a defect; please report it.")
+        return np.flatnonzero(np.array(self.model.getSolution().col_value) > NEAREST)
 
 
 def _exact_point(cube: Cube, places: Index, q: Fraction) -> Orbit:
@@ -295,6 +307,7 @@ class _Descents:
         self.n, self.q = n, q
         self.cube = Cube(n)
         self.columns = self.cube.columns
+        self.supports = _Supports(self.columns)
         self.weights = weights_of(n)[self.cube.points]
         self.draw = np.random.default_rng(seed)
         self.right = np.array([1.0, *[float(q)] * n])
@@ -306,7 +319,7 @@ class _Descents:
         for _ in range(STARTS.get(self.n, max(STARTS.values()))):
             moved = self.right.copy()
             moved[1:] *= 1 + MOVED * self.draw.standard_normal(self.n)
-            start = _support(self.columns, moved, self.draw.random(len(self.columns)))
+            start = self.supports.of_least(self.draw.random(len(self.columns)), moved)
             basis = self._descended(self._completed(start), moved, price)
             orbit = self._exact(basis)
             if orbit is not None:

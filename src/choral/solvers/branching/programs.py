@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choral.solvers.branching.boxes import Box
-
-Array = NDArray[np.float64]
+from choral.solvers.highs import Array, kept, quiet
 
 STEEPEST = 64.0
 """Bits that a unit outside of a box costs: more than any entropy of a law that is worth branching on."""
@@ -22,30 +21,6 @@ DEAREST = 1e4
 """Bits: multipliers of states are cut here. They guide the search and prove nothing, and HiGHS takes 1e20 for infinite."""
 
 
-def _model() -> highspy.Highs:
-    model = highspy.Highs()
-    model.setOptionValue("output_flag", False)
-    model.setOptionValue("threads", 1)
-    return model
-
-
-def _passed(matrix: Array, cost: Array, right: Array) -> highspy.Highs:
-    """minimise cost · x subject to matrix x = right, x >= 0."""
-    rows, columns = matrix.shape
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = columns, rows
-    lp.col_cost_, lp.col_lower_ = cost, np.zeros(columns)
-    lp.col_upper_ = np.full(columns, highspy.kHighsInf)
-    lp.row_lower_ = lp.row_upper_ = right
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_ = np.arange(columns + 1, dtype=np.int32) * rows
-    lp.a_matrix_.index_ = np.tile(np.arange(rows, dtype=np.int32), columns)
-    lp.a_matrix_.value_ = np.ascontiguousarray(matrix.T).ravel()
-    model = _model()
-    model.passModel(lp)
-    return model
-
-
 class Posteriors:
     """The polytope of private posteriors: x >= 0, M^T x = 0, sum x = 1."""
 
@@ -53,7 +28,7 @@ class Posteriors:
         states, rank = M.shape
         right = np.zeros(rank + 1)
         right[rank] = 1.0
-        self.model = _passed(np.vstack([M.T, np.ones(states)]), np.zeros(states), right)
+        self.model = kept(np.vstack([M.T, np.ones(states)]), np.zeros(states), right)
         self.columns = np.arange(states, dtype=np.int32)
 
     def least(self, cost: Array) -> Array | None:
@@ -105,7 +80,7 @@ class Boxes:
         matrix[self.rank + 1 :, self.states :] = np.hstack([np.eye(self.values), -np.eye(self.values)])
         right = np.zeros(rows)
         right[self.rank] = 1.0
-        self.model = _passed(matrix, np.full(columns, STEEPEST), right)
+        self.model = kept(matrix, np.full(columns, STEEPEST), right)
         self.columns = np.arange(self.states, dtype=np.int32)
         self.solved = 0
 
@@ -137,7 +112,7 @@ class Mixing:
         self.p = p
         self.points: list[Array] = []
         self.scales: list[float] = []
-        self.model = _model()
+        self.model = quiet()
         nothing = np.array([], dtype=np.int32), np.array([])
         for _ in p:
             self.model.addRow(1.0, 1.0, 0, *nothing)

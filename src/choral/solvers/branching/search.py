@@ -21,7 +21,8 @@ from choral.describe.entropy import entropies
 from choral.problem.solution import Status
 from choral.proofs.tree import CUT_BITS, LINE_BITS, MULTIPLIER_BITS, TreeBound
 from choral.solvers.branching.boxes import Box
-from choral.solvers.branching.programs import NOTHING, Array, Boxes, Mixing, Posteriors
+from choral.solvers.branching.programs import NOTHING, Boxes, Mixing, Posteriors
+from choral.solvers.highs import Array
 
 Progress = Callable[[float, float, str], None]
 

@@ -1,0 +1,34 @@
+"""Linear programs that stay in HiGHS between solves, so that each goes on from the basis of the last."""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def quiet() -> highspy.Highs:
+    """A model that prints nothing and takes one thread."""
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    model.setOptionValue("threads", 1)
+    return model
+
+
+def kept(matrix: Array, cost: Array, right: Array) -> highspy.Highs:
+    """minimise cost · x subject to matrix x = right, x >= 0."""
+    rows, columns = matrix.shape
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = columns, rows
+    lp.col_cost_, lp.col_lower_ = cost, np.zeros(columns)
+    lp.col_upper_ = np.full(columns, highspy.kHighsInf)
+    lp.row_lower_ = lp.row_upper_ = right
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = np.arange(columns + 1, dtype=np.int32) * rows
+    lp.a_matrix_.index_ = np.tile(np.arange(rows, dtype=np.int32), columns)
+    lp.a_matrix_.value_ = np.ascontiguousarray(matrix.T).ravel()
+    model = quiet()
+    model.passModel(lp)
+    return model
