@@ -372,9 +372,9 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
     recipe = Recipe.from_document(document["recipe"])
     check_recipe(disclosure, recipe)
     try:
-        salt = bytes.fromhex(document["salt"])
-        key = bytes.fromhex(document["key"]) if "key" in document else None
-        check = str(document[KEY_CHECK])
+        salt = _bytes_of(document["salt"])
+        key = _bytes_of(document["key"]) if "key" in document else None
+        check = _bytes_of(document[KEY_CHECK]).hex()
     except (KeyError, ValueError, TypeError):
         raise ReleaseFileError(f"The key or the salt of {path} cannot be read.", "Get the file again.") from None
     apart = Release(disclosure, recipe, None, salt, check)
@@ -389,6 +389,14 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
         )
     found = apart if key is None else Release(disclosure, recipe, key, salt, check)
     return found._found_at(Path(path))
+
+
+def _bytes_of(text: str) -> bytes:
+    """What a hexadecimal text says, which has one spelling; raises `ValueError` or `TypeError` for others."""
+    found = bytes.fromhex(text)
+    if found.hex() != text:
+        raise ValueError("not as it is written")
+    return found
 
 
 def check_of(key: bytes) -> str:

@@ -7,6 +7,7 @@ same rule exists twice, as SQL for tables (`select`) and as Python for one recor
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -333,10 +334,10 @@ class Recipe:
             after = document["after"]
             recipe = cls(
                 columns=tuple(Column.from_document(column) for column in document["columns"]),
-                use=tuple(document["use"]),
-                protect=tuple(tuple(group) for group in document["protect"]),
-                given=tuple(map(str, document.get("given", []))),
-                reveal=tuple(document["reveal"]),
+                use=_words(document["use"]),
+                protect=tuple(map(_words, document["protect"])),
+                given=_words(document.get("given", [])),
+                reveal=_words(document["reveal"]),
                 combinations=tuple(tuple(map(int, codes)) for codes in document["combinations"]),
                 kept=int(document["kept"]),
                 merged=tuple(map(int, document["merged"])),
@@ -344,14 +345,14 @@ class Recipe:
                 missing=str(document["missing"]),
                 unseen=str(document["unseen"]),
                 min_count=int(document["min_count"]),
-                law=dict(document["law"]),
+                law=_about_law(document["law"]),
                 table_digest=str(document["table"]["digest"]),
                 table_rows=int(document["table"]["rows"]),
                 after=None if after is None else After(str(after["digest"]), tuple(map(int, after["first"]))),
                 empty=document.get("empty text"),
                 id=None if document.get("id") is None else str(document["id"]),
                 reading=Reading.from_document(document.get("reading")),
-                beside=tuple(map(str, document.get("beside", []))),
+                beside=_words(document.get("beside", [])),
                 others=tuple((tuple(map(int, part)), int(state)) for part, state in document.get("others", [])),
                 points=None if document.get("points") is None else Points.from_document(document["points"]),
             )
@@ -365,6 +366,11 @@ class Recipe:
         fits = fits and recipe.empty in (*EMPTY, None) and recipe._score_fits()
         if not fits or not recipe._counts_fit() or not (recipe.after is None or recipe.after.is_whole()):
             raise ReleaseFileError("The recipe of the release does not fit together.", "Get the file again.")
+        if json.dumps(recipe.to_document(), sort_keys=True) != json.dumps(document, sort_keys=True):
+            raise ReleaseFileError(
+                "The recipe of the release is not written as choral writes it: it could be read as another one.",
+                "Get the file again, or read it with the version of choral that wrote it.",
+            )
         return recipe
 
     def _score_fits(self) -> bool:
@@ -396,3 +402,18 @@ class Recipe:
             len(p) == len(widths) and all(0 <= i < n for i, n in zip(p, widths, strict=True)) for p in parts
         )
         return listed and inside and several and adds_up and fallen
+
+
+def _words(listed: Sequence[Any]) -> tuple[str, ...]:
+    """Texts, as a document lists them; raises `TypeError` for anything else."""
+    if not all(isinstance(word, str) for word in listed):
+        raise TypeError("a name is not a text")
+    return tuple(listed)
+
+
+def _about_law(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a recipe says about its law; raises `TypeError` where a part is missing or of another kind."""
+    parts = {"kind": str, "about": str, "outside": int, "parameters": dict}
+    if document.keys() != parts.keys() or not all(isinstance(document[key], kind) for key, kind in parts.items()):
+        raise TypeError("what it says about the law is not its kind, about, outside and parameters")
+    return dict(document)
