@@ -1,8 +1,9 @@
 """Property tests draw the same examples every time; `CHORAL_EXPLORE=1 make test` draws new ones.
 
-`slow.txt` lists the tests that `make quick` leaves out, with the seconds of processor time that they took; a test is in
-it from half a second on. `CHORAL_SECONDS=file make test` appends what every test takes to a file; `scripts/slow file` makes
-the list of it. Processor time, of a test and of the processes that it waits for, so that a busy machine gives the same list.
+`slow.txt` lists the tests that `make quick` leaves out, with the seconds of processor time that they took; a test is in it
+from three tenths of a second on. `CHORAL_SECONDS=file make test` appends what every test takes to a file; `scripts/slow file`
+makes the list of it. Processor time, of a test and of the processes that it waits for, so that a busy machine gives the same
+list.
 """
 
 from __future__ import annotations
