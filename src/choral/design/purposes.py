@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import comb
+from typing import Literal
 
 from choral.design.limits import Clock
-from choral.errors import StoppedError
+from choral.errors import ProblemError, StoppedError
 from choral.exact.decisions import Vertex, best_for_lines, joined_codes
 from choral.exact.purpose import losses, stated_value
 from choral.exact.repair import repair
+from choral.problem.form import Form
 from choral.problem.kernel import Problem
 from choral.problem.moments import Moments
 from choral.problem.solution import Solution, Status
-from choral.problem.utility import Decisions, Lines
+from choral.problem.utility import Decisions, Lines, Squares
 from choral.proofs.group import GroupBound
 from choral.proofs.purpose import PurposeBound
 from choral.proofs.rank import RankBound, posed
@@ -109,3 +111,49 @@ def solve_squares(problem: Problem, clock: Clock) -> Solution:
         lost = max(0.0, rough.history[-1][0] - float(stated_value(problem, channel)))
         how += f"; {channel.codes} codes kept, at a cost of {lost:.3g} of variance explained"
     return Solution(channel, GroupBound.best(problem), how, rough.status, rough.history, purpose=rough.bound)
+
+
+@dataclass(frozen=True)
+class ByDecision:
+    """A loss is the least of its actions' lines: one linear program, in fractions."""
+
+    name: Literal["decision"] = "decision"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether the utility is a loss."""
+        if not isinstance(problem.utility, Decisions):
+            return None
+        return f"a loss of {len(problem.utility.actions)} actions: one linear program, solved and proved in fractions"
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless the utility is a loss."""
+        if not isinstance(problem.utility, Decisions):
+            raise ProblemError("There is no loss.", 'Say utility="accuracy", or leave out solver=.')
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """The optimum, or nothing when it is stopped."""
+        return solve_decision(problem, clock)
+
+
+@dataclass(frozen=True)
+class BySquares:
+    """Squared error of a numeric target: chords of a parabola."""
+
+    name: Literal["squares"] = "squares"
+
+    def accepts(self, problem: Problem, form: Form) -> str | None:
+        """Whether the utility is the variance that is explained."""
+        if not isinstance(problem.utility, Squares):
+            return None
+        if posed(problem) is not None:
+            return "squared error, and one group is protected and used: the rank within the group is best"
+        return "squared error: chords below minus the square of the mean give a channel and a bound"
+
+    def check(self, problem: Problem, form: Form) -> None:
+        """Raise unless the utility is squares."""
+        if not isinstance(problem.utility, Squares):
+            raise ProblemError("There is no squared error.", 'Say utility="squares", or leave out solver=.')
+
+    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
+        """A channel near the optimum, whatever ends the search."""
+        return solve_squares(problem, clock)

@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from choral.design.limits import Clock
 from choral.design.many_values import ByBranching
-from choral.design.purposes import solve_decision, solve_squares
+from choral.design.purposes import ByDecision, BySquares
 from choral.errors import ProblemError, StoppedError
 from choral.exact.information import stated_information
 from choral.exact.keep_budgets import within_budgets
@@ -21,7 +21,6 @@ from choral.exact.repair import repair
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, Status, floats_of
-from choral.problem.utility import Decisions, Squares
 from choral.proofs.group import GroupBound
 from choral.proofs.rank import posed
 from choral.solvers.coarse import with_coarse_target
@@ -293,52 +292,6 @@ class Coarse:
             channel = improved(problem, channel, clock.stopped)
         status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
         return Solution(channel, GroupBound.best(problem), self.name, status, rough.history)
-
-
-@dataclass(frozen=True)
-class ByDecision:
-    """A loss is the least of its actions' lines: one linear program, in fractions."""
-
-    name: SolverName = "decision"
-
-    def accepts(self, problem: Problem, form: Form) -> str | None:
-        """Whether the utility is a loss."""
-        if not isinstance(problem.utility, Decisions):
-            return None
-        return f"a loss of {len(problem.utility.actions)} actions: one linear program, solved and proved in fractions"
-
-    def check(self, problem: Problem, form: Form) -> None:
-        """Raise unless the utility is a loss."""
-        if not isinstance(problem.utility, Decisions):
-            raise ProblemError("There is no loss.", 'Say utility="accuracy", or leave out solver=.')
-
-    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
-        """The optimum, or nothing when it is stopped."""
-        return solve_decision(problem, clock)
-
-
-@dataclass(frozen=True)
-class BySquares:
-    """Squared error of a numeric target: chords of a parabola."""
-
-    name: SolverName = "squares"
-
-    def accepts(self, problem: Problem, form: Form) -> str | None:
-        """Whether the utility is the variance that is explained."""
-        if not isinstance(problem.utility, Squares):
-            return None
-        if posed(problem) is not None:
-            return "squared error, and one group is protected and used: the rank within the group is best"
-        return "squared error: chords below minus the square of the mean give a channel and a bound"
-
-    def check(self, problem: Problem, form: Form) -> None:
-        """Raise unless the utility is squares."""
-        if not isinstance(problem.utility, Squares):
-            raise ProblemError("There is no squared error.", 'Say utility="squares", or leave out solver=.')
-
-    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
-        """A channel near the optimum, whatever ends the search."""
-        return solve_squares(problem, clock)
 
 
 PURPOSES: tuple[Solver, ...] = (ByDecision(), BySquares())
