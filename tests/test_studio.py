@@ -725,7 +725,12 @@ def test_codes_by_quota_are_the_library_s_and_what_they_cost_is_said_where_they_
     said = client.get("/api/results/result-1/quota").json()
     assert "NOT more private" in " ".join(said["sentences"])
     assert said["largest_deviation"] < said["bound"] == 1
-    assert client.get("/api/results/result-1/quota?noise=0").status_code == 422
+    for bad in ("0", "-1", "nan", "inf", "much"):
+        assert client.get(f"/api/results/result-1/quota?noise={bad}").status_code == 422
+        assert client.post("/api/results/result-1/codes", json={"draw": "quota", "quota_noise": bad}).status_code == 422
+    noisy = client.get("/api/results/result-1/quota?noise=0.5").json()
+    assert noisy["bound"] is None
+    assert noisy["sentences"] != said["sentences"]
     codes = client.post("/api/results/result-1/codes", json={"draw": "quota"}).json()
     rows = list(csv.DictReader(io.StringIO(client.get(codes["href"]).text)))
     saved = load_release(workspace.place / "result-1" / result.RELEASE)

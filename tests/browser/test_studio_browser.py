@@ -478,6 +478,13 @@ def test_codes_of_an_earlier_studio_are_remembered_and_drawn_again_from_its_rele
     solve()
     book = str(tmp_path / "state" / "choral" / "studio.ledger")
     assert book in page.text_content("#ledger")
+    page.select_option("#draw", "quota")
+    for noise, words in (("much", "valid number"), ("0,5", "with noise nothing is promised")):
+        page.fill("#quota-noise", noise)
+        page.press("#quota-noise", "Tab")
+        page.locator("#quota-note").get_by_text(words).wait_for()
+    page.select_option("#draw", "lots")
+    assert page.is_hidden("#quota-noise")
     codes = saved(page, "#get-codes", tmp_path).read_text()
     assert "Save the release" in page.text_content("#download-note")
     release = saved(page, "#get-release", tmp_path)

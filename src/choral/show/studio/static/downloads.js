@@ -19,16 +19,27 @@ export function downloads(view) {
   const draw = h("select", { id: "draw" });
   options(draw, [["lots", "lots"], ["quota", "quota: equal shares that can be counted"]], "lots");
   const told = h("div", { id: "quota-note", "aria-live": "polite" });
-  draw.addEventListener("change", async () => {
+  const noise = h("input", { id: "quota-noise", inputmode: "decimal", size: "5", placeholder: "none" });
+  const noisy = h("span", { hidden: "" }, h("label", { for: "quota-noise" }, "with noise of epsilon "), noise);
+  const epsilon = () => { // what is no number goes as it is, and is refused: never drawn without the noise
+    const text = noise.value.trim().replace(",", ".");
+    if (draw.value !== "quota" || text === "") return null;
+    return Number.isFinite(Number(text)) ? Number(text) : text;
+  };
+  const cost = async () => {
+    const asked = `${draw.value} ${noise.value}`;
+    noisy.hidden = draw.value !== "quota";
     told.replaceChildren();
     if (draw.value !== "quota") return;
     try {
-      const { sentences } = await get(`/api/results/${view.name}/quota`);
-      if (draw.value === "quota") told.replaceChildren(...sentences.map((sentence, i) => h("p", { class: i === 1 ? "good" : "" }, sentence)));
+      const { sentences } = await get(`/api/results/${view.name}/quota${epsilon() === null ? "" : `?noise=${encodeURIComponent(epsilon())}`}`);
+      if (asked === `${draw.value} ${noise.value}`) told.replaceChildren(...sentences.map((sentence, i) => h("p", { class: i === 1 ? "good" : "" }, sentence)));
     } catch (error) {
       told.replaceChildren(h("p", { class: "good" }, error.what), h("p", {}, error.remedy));
     }
-  });
+  };
+  draw.addEventListener("change", cost);
+  noise.addEventListener("change", cost);
   const make = (what, body, sure = false) => async () => {
     calm();
     note.replaceChildren("Preparing …");
@@ -52,9 +63,9 @@ export function downloads(view) {
       h("li", {}, h("button", { type: "button", id: "get-card", onclick: make("card", none) }, "The public card"),
         h("span", { class: "quiet" }, " for whoever gets the codes: what each code says, rounded")),
       h("li", { class: "buttons" }, h("button", { type: "button", id: "get-codes",
-        onclick: make("codes", () => ({ id: id.value || null, ending: kind.value, draw: draw.value })) }, "The disclosed codes"),
+        onclick: make("codes", () => ({ id: id.value || null, ending: kind.value, draw: draw.value, quota_noise: epsilon() })) }, "The disclosed codes"),
         h("label", { for: "id-column" }, "identified by "), id, h("label", { for: "ending" }, "as "), kind,
-        h("label", { for: "draw" }, "drawn by "), draw),
+        h("label", { for: "draw" }, "drawn by "), draw, noisy),
       h("li", {}, told),
       h("li", {}, h("button", { type: "button", id: "get-report", onclick: make("report", none) }, "The report"),
         h("span", { class: "quiet" }, " for whoever decides: one page, with the pictures and the limits"))),
