@@ -23,9 +23,10 @@ from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
 from choral.exact import certificate
 from choral.files import check_output, keep_apart, kind_of, path_of, whole_file, write_whole
 from choral.ledger.book import beside, make_room, open_ledger, own_ledger, usual_ledger
-from choral.ledger.identity import subkey
+from choral.ledger.identity import KEY_BYTES
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
+from choral.release.keys import KEY_CHECK, KEY_FORMAT, bytes_of, check_of, read_key
 from choral.tables.binned import bins_of, protections
 from choral.tables.look import Look
 from choral.tables.points import Points
@@ -37,11 +38,7 @@ if TYPE_CHECKING:
     from choral.release.card import Card
     from choral.release.meaning import Meaning
 
-KEY_BYTES = 32
-"""Of the key of a release: as of every key in `choral.ledger.identity`."""
-KEY_FORMAT = "choral key"
 CARD_FORMAT = "choral card"
-KEY_CHECK = "key check"
 OWN = ("release", "disclosure", "key")
 """What a release may replace by force, if it was not given out."""
 
@@ -372,14 +369,14 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
     recipe = Recipe.from_document(document["recipe"])
     check_recipe(disclosure, recipe)
     try:
-        salt = _bytes_of(document["salt"])
-        key = _bytes_of(document["key"]) if "key" in document else None
-        check = _bytes_of(document[KEY_CHECK]).hex()
+        salt = bytes_of(document["salt"])
+        key = bytes_of(document["key"]) if "key" in document else None
+        check = bytes_of(document[KEY_CHECK]).hex()
     except (KeyError, ValueError, TypeError):
         raise ReleaseFileError(f"The key or the salt of {path} cannot be read.", "Get the file again.") from None
     apart = Release(disclosure, recipe, None, salt, check)
     if key_path is not None:
-        key = _read_key(key_path, apart.digest)
+        key = read_key(key_path, apart.digest)
     if key is not None and len(key) != KEY_BYTES:
         raise ReleaseFileError(f"The key of {path} has {len(key)} bytes.", f"A key has {KEY_BYTES}.")
     if key is not None and check_of(key) != check:
@@ -391,19 +388,6 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
     return found._found_at(Path(path))
 
 
-def _bytes_of(text: str) -> bytes:
-    """What a hexadecimal text says, which has one spelling; raises `ValueError` or `TypeError` for others."""
-    found = bytes.fromhex(text)
-    if found.hex() != text:
-        raise ValueError("not as it is written")
-    return found
-
-
-def check_of(key: bytes) -> str:
-    """The check value of a key: 128 bits of a keyed hash, of a purpose of its own."""
-    return subkey(key, KEY_CHECK).hex()[:32]
-
-
 def format_of(path: str | os.PathLike[str]) -> str | None:
     """The format that a JSON file says it has, or None."""
     try:
@@ -411,16 +395,3 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
     except (OSError, ValueError, RecursionError):
         return None
     return document.get("format") if isinstance(document, dict) else None
-
-
-def _read_key(path: str | os.PathLike[str], digest: str) -> bytes:
-    try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-        if document["format"] != KEY_FORMAT:
-            raise ValueError("it is of another format")
-        key = bytes.fromhex(document["key"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ReleaseFileError(f"{path} is not a key file: {error}.", "Give the file that --key wrote.") from None
-    if document.get("release") != digest:
-        raise ReleaseFileError(f"{path} is the key of another release.", "Give the key that was written with this one.")
-    return key

@@ -16,12 +16,13 @@ from choral.design.disclose import solved
 from choral.design.limits import READABLE, Limits, Progress
 from choral.errors import ColumnError, LawError, ProblemError, TableWarning
 from choral.laws.choice import law_for
+from choral.ledger.identity import KEY_BYTES
 from choral.problem.kernel import Problem
 from choral.problem.pose import pose_roles, with_budgets, with_utility
 from choral.problem.promises import read_promise
 from choral.problem.question import Group, Question, Roles
 from choral.problem.utility import Cells, Squares, Utility
-from choral.release.file import KEY_BYTES, Release
+from choral.release.file import Release
 from choral.release.score import Scored, scored
 from choral.scores.learn import Say
 from choral.tables.bins import Bins, check_bins, rules_of

@@ -20,8 +20,9 @@ from choral.draw.drawing import Drawing
 from choral.draw.sampler import UNSEEN
 from choral.errors import ChoralError, ColumnError, ProblemError, did_you_mean
 from choral.ledger import identity
+from choral.ledger.identity import KEY_BYTES
 from choral.problem.question import Question
-from choral.release.file import KEY_BYTES, Release
+from choral.release.file import Release
 from choral.release.fit import SALT_BYTES, fitted
 from choral.tables.bins import read_bins
 from choral.tables.kinds import NUMERIC, kind_of_type
