@@ -34,8 +34,11 @@ HIGHS_LONGEST = 120.0
 # ---------------------------------------------------------------------------------------------------------------- tables
 
 
-def census(sizes, rows, seed=0):
-    """Columns of these numbers of values that depend on one another, and a target of two values that depends on all."""
+def census(sizes, rows, most=None, seed=0):
+    """Columns of these numbers of values that depend on one another, and a target of two values that depends on all.
+
+    Records with other than the `most` common combinations are left out.
+    """
     import pandas as pd
 
     draw = np.random.default_rng(seed)
@@ -47,7 +50,11 @@ def census(sizes, rows, seed=0):
         score = score + 0.5 * draw.normal(size=size)[value]
         columns[name] = [f"{name}{v}" for v in value]
     target = (draw.random(rows) < 1 / (1 + np.exp(-score - 0.3))).astype(int)
-    return pd.DataFrame({**columns, "outcome": target})
+    table = pd.DataFrame({**columns, "outcome": target})
+    if most is None:
+        return table
+    number = table.groupby(list(sizes)).ngroup()
+    return table[number.isin(number.value_counts().index[:most])]
 
 
 TABLES = {
@@ -64,7 +71,7 @@ TABLES = {
     ),
     "order 2 on six columns": (
         {f"c{i}": 5 for i in range(6)},
-        7_500,
+        (60_000, 5000),
         {"order": 2, "rel_tol": 1e-2, "time_limit": 120, "use": [f"c{i}" for i in range(6)]},
     ),
 }
@@ -75,7 +82,7 @@ def fitted(name):
     import choral as ch
 
     sizes, rows, options = TABLES[name]
-    table = census(sizes, rows)
+    table = census(sizes, *(rows if isinstance(rows, tuple) else (rows,)))
     searched = [0.0, 1.0]
 
     def hear(low, high, _message):

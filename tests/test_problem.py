@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from fractions import Fraction as F
 
+import flint
 import networkx
 import numpy as np
 import pytest
@@ -11,7 +14,9 @@ from hypothesis import given
 from laws import joints
 
 import choral as ch
-from choral.errors import ColumnError, ProblemError
+from choral.describe.joint import Joint
+from choral.errors import ChoralError, ColumnError, ProblemError
+from choral.problem import form
 from choral.problem.form import form_of, incidence
 from choral.problem.pose import pose, pose_self
 
@@ -107,3 +112,36 @@ def test_what_cannot_be_posed_is_refused(ask, kind, words):
     for word in words:
         assert word in str(caught.value)
     assert caught.value.remedy
+
+
+FAMILIES = [
+    ["A", "B"],
+    [("A", "B"), "C"],
+    ["A", "A | B"],
+    ["A | B", "C"],
+    [("A", "B"), ("B", "C"), ("A", "C")],
+    ["D | A+B", "A"],
+    ["A | W", "B"],
+]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_rank_and_feasibility_are_those_of_the_whole_matrix(family):
+    rng, posed = random.Random(str(family)), 0
+    for _ in range(25):
+        sizes = [rng.randint(1, 4) for _ in range(4)]
+        cells = list(itertools.product(range(2), *map(range, sizes)))
+        kept = rng.sample(cells, min(len(cells), rng.randint(3, 60)))
+        law = Joint.from_counts({cell: rng.randint(1, 9) for cell in kept}, ["W", "A", "B", "C", "D"])
+        try:
+            problem = pose(law, "W", family, rng.choice([None, ["A", "B", "C"], ["B", "C", "D"]]))
+        except ChoralError:
+            continue
+        posed += 1
+        with_target = form._incidence(problem, [*problem.groups, problem.target])
+        ranks = [flint.fmpz_mat([list(row) for row in m.rows]).rank() for m in (form.incidence(problem), with_target)]
+        assert ranks[0] <= form.incidence(problem).most
+        assert ranks[1] <= with_target.most
+        found = form.form_of(problem)
+        assert (found.rank, found.feasible) == (ranks[0], ranks[1] > ranks[0])
+    assert posed >= 10

@@ -10,6 +10,7 @@ from choral.describe.joint import Joint
 from choral.design.disclose import disclose
 from choral.design.result import Disclosure
 from choral.errors import ChoralError
+from choral.problem.solution import Status
 from choral.release.file import Release
 
 COST_TOLERANCE = 0.01
@@ -37,9 +38,10 @@ def with_one_more(
     recipe = release.recipe
     promises = [*recipe.promises, promise]
     try:
-        return disclose(law, recipe.reveal, promises, use, rel_tol=COST_TOLERANCE, time_limit=time_limit)
+        found = disclose(law, recipe.reveal, promises, use, rel_tol=COST_TOLERANCE, time_limit=time_limit)
     except ChoralError:
         return None
+    return None if found.solution.status is Status.STOPPED and not found.information else found
 
 
 def priceable(release: Release) -> bool:

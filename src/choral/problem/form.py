@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import Any
 
 import flint
@@ -20,6 +21,10 @@ SOME_STATES = 2000
 """States that are looked at first: independence at some of them is independence."""
 SCATTER = 2654435761
 """A prime near 2^32 over the golden ratio: its multiples spread evenly over the states."""
+
+
+MOST_COLUMNS = 8
+"""Of a group whose subsets are told apart where the rank is bounded: 256 of them."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,30 @@ def form_of(problem: Problem) -> Form:
     >>> form_of(pose(examples.bsc_and_bec()))
     Form(states=6, rank=4, nullity=2, feasible=True, target_values=2)
     """
-    rank = len(incidence(problem).independent)
-    if problem.target.determines_state:
-        feasible = problem.size > rank
-    else:
-        feasible = len(_incidence(problem, [*problem.groups, problem.target]).independent) > rank
+    rank, feasible = _rank_and_feasible(problem)
     return Form(problem.size, rank, problem.size - rank, feasible, len(problem.target.values))
+
+
+def _rank_and_feasible(problem: Problem) -> tuple[int, bool]:
+    """By one elimination modulo a prime of P with the target below it, and exactly where that does not settle both."""
+    known = incidence(problem)
+    if not problem.target.determines_state:
+        cells, values = problem.target.by_state(problem.size), range(len(problem.target.values))
+        columns = []
+        for s in _some(problem.size):
+            factor, here = problem.weights[s] // known.scale[s], dict(cells[s])
+            columns.append(
+                (problem.weights[s], *(factor * row[s] for row in known.rows), *(here.get(v, 0) for v in values))
+            )
+        found = _independent_modulo(columns)
+        inside = [i for i in found if i <= len(known.rows)]
+        if len(inside) == known.most and len(found) > len(inside):  # so many are independent, and more there cannot be
+            known.__dict__["independent_of_sum"] = tuple(i - 1 for i in inside if i)
+            return len(inside), True
+    rank = 1 + len(known.independent_of_sum)
+    if problem.target.determines_state:
+        return rank, problem.size > rank
+    return rank, len(_incidence(problem, [*problem.groups, problem.target]).independent) > rank
 
 
 @dataclass(frozen=True)
@@ -56,21 +79,14 @@ class Incidence:
     `right[i]` / total is what every posterior must give: Σ_s P(z | s) p(s | y) = p(z). When every group is a
     function of the state all scales are 1 and the rows *are* P. The rows of conditions follow, times n(v), their `divisor`:
     Σ_s (P(z, v | s) - p(z | v) P(v | s)) p(s | y) = 0. Where there are conditions alone, the last row says that a posterior
-    sums to one. `groups` and `known` are how many groups there are, and how many values of conditions: the rows of a
-    group sum to the same row as those of every other, the rows of a condition with one v to nothing.
+    sums to one. `most` is what the rank cannot exceed.
     """
 
     rows: tuple[Row, ...]
     right: tuple[int, ...]
     scale: tuple[int, ...]
-    groups: int
     divisor: tuple[int, ...]
-    known: int
-
-    @property
-    def most(self) -> int:
-        """What the rank cannot exceed, by what rows sum to."""
-        return min(len(self.scale), len(self.rows) - max(self.groups, 1) + 1 - self.known)
+    most: int
 
     @cached_property
     def independent(self) -> tuple[int, ...]:
@@ -120,8 +136,29 @@ def _incidence(problem: Problem, chosen: Sequence[Variable]) -> Incidence:
     scale = tuple(weight // divisor for weight, divisor in zip(problem.weights, divisors, strict=True))
     if not chosen:
         rows, right, divisor = [*rows, scale], [*right, problem.total], [*divisor, 1]
-    known = sum(len(promise.of_condition) for promise in problem.conditions)
-    return Incidence(tuple(rows), tuple(right), scale, len(chosen), tuple(divisor), known)
+    most = min(problem.size, len(rows) - max(len(chosen), 1) + 1, _terms(seen))
+    return Incidence(tuple(rows), tuple(right), scale, tuple(divisor), most)
+
+
+def _terms(variables: Sequence[Variable]) -> int:
+    """How many functions of the state rows about these variables can span, at most.
+
+    A function of several columns is a sum over their subsets J of functions that sum to zero over each column in J: of these
+    Π (values - 1) are independent, and a subset that several variables have counts once.
+    """
+    sizes: dict[Any, int] = {}
+    subsets: set[frozenset[Any]] = set()
+    for variable in variables:
+        names: tuple[Any, ...] = variable.columns
+        if len(names) > MOST_COLUMNS or any(type(v) is not tuple or len(v) != len(names) for v in variable.values):
+            names, values = (variable,), [variable.values]  # as one column, of its own
+        else:
+            values = list(zip(*variable.values, strict=True))
+        for name, column in zip(names, values, strict=True):
+            sizes[name] = max(sizes.get(name, 1), len(set(column)))
+        for many in range(len(names) + 1):
+            subsets.update(map(frozenset, combinations(names, many)))
+    return sum(math.prod(sizes[name] - 1 for name in subset) for subset in subsets)
 
 
 def centred_rows(problem: Problem, rows: tuple[int, ...]) -> Floats:
@@ -310,17 +347,21 @@ def _independent(rows: Sequence[Row], at_most: int) -> list[int]:
     Rows that are independent modulo a prime are independent; when there are `at_most` of them, that is all. Only
     otherwise is the question settled over the rationals. States at which all rows agree are looked at once.
     """
-    columns = list(dict.fromkeys(zip(*rows, strict=True)))
-    width = len(columns)
-    if width > SOME_STATES:  # rows that are independent at some states are independent
-        found = _independent_modulo([columns[(i * SCATTER) % width] for i in range(SOME_STATES)])
+    if len(rows[0]) > SOME_STATES:
+        found = _independent_modulo([tuple(row[s] for row in rows) for s in _some(len(rows[0]))])
         if len(found) == at_most:
             return found
+    columns = list(dict.fromkeys(zip(*rows, strict=True)))
     found = _independent_modulo(columns)
     if len(found) == at_most:
         return found
     reduced, _, rank = _gram(columns).rref()
     return [next(j for j in range(len(rows)) if reduced[i, j] != 0) for i in range(rank)]
+
+
+def _some(width: int) -> Sequence[int]:
+    """The states, or some of very many: rows that are independent at some states are independent."""
+    return range(width) if width <= SOME_STATES else [(i * SCATTER) % width for i in range(SOME_STATES)]
 
 
 def _independent_modulo(columns: Sequence[Row]) -> list[int]:

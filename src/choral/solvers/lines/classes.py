@@ -16,7 +16,7 @@ from choral.solvers.lines.chunks import Array, Chunks
 from choral.solvers.lines.factors import Cholesky, inverse_roots, spread_over_lines
 from choral.solvers.lines.partition import Partition
 
-SMALL = 4.0
+SMALL = 2.5
 """Work on the many small matrices of classes takes so much more time than that on large ones, as measured."""
 
 
