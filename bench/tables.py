@@ -22,6 +22,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import OrdinalEncoder
+from threadpoolctl import threadpool_limits
 
 import choral as ch
 from choral.auditing.tabulate import tabulate
@@ -104,7 +105,8 @@ def boosted(frame, reveal):
     classes = pd.factorize(frame[reveal], sort=True)[0]
     model = HistGradientBoostingClassifier(categorical_features=which, random_state=0)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    values = cross_val_predict(model, found, classes, cv=folds, method="decision_function")
+    with threadpool_limits(1, user_api="openmp"):  # threads that wait for each other cost more than they win
+        values = cross_val_predict(model, found, classes, cv=folds, method="decision_function")
     sums = np.round(POINTS * values.reshape(len(frame), -1)).astype(np.int64)
     return bins_of(cells_of(sums, classes, MOST_BINS), sums), classes
 
@@ -133,10 +135,10 @@ def by_hand(frame, reveal, protect, before):
 
 def line(name, source, frame, reveal, protect):
     """One table: what is printed, and whether what is promised of it holds."""
-    start = time.monotonic()
+    start = time.process_time()
     release = ch.fit(source, reveal, protect)
     release.verify()
-    seconds = time.monotonic() - start
+    seconds = time.process_time() - start
     told = release.meaning.to_come.bits if release.meaning.to_come is not None else release.information
     bins, _ = boosted(frame, reveal)
     cut = {column.name: column.edges for column in release.recipe.columns if column.edges is not None}

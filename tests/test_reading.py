@@ -8,7 +8,7 @@ import pytest
 
 import choral as ch
 from choral.draw.engine import disclose_table
-from choral.errors import ColumnError, LawError, ProblemError
+from choral.errors import ColumnError, LawError, ProblemError, TableWarning
 from choral.problem.question import Question
 from choral.release.fit import pose_table
 from choral.tables.marks import read_marks
@@ -197,3 +197,24 @@ def test_row_numbers_without_a_name_have_one(tmp_path):
     (tmp_path / "v.csv").write_text(",column1\na,1\n")
     with pytest.raises(LawError, match=r"Column 1 of .* has no name"):
         open_table(tmp_path / "v.csv")
+
+
+def test_a_name_that_a_header_has_twice_is_numbered_and_none_of_the_two_is_meant_by_it(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("W,priors,age,priors\n" + "0,1,30,2\n1,2,40,1\n" * 5)
+    table = open_table(path)
+    assert list(table.columns) == ["W", "priors_1", "age", "priors_2"]
+    assert table.remarks[""] == "the header has priors more than once: they are called priors_1, priors_2"
+    with pytest.raises(ColumnError, match=r"priors"):
+        ch.fit(table, "W", ["priors"])
+    with pytest.warns(TableWarning, match="priors_1, priors_2"):
+        release = ch.fit(str(path), "W", ["priors_2"], ["age", "priors_2"])
+    assert release.recipe.use == ("age", "priors_2")
+    assert release.recipe.state_of({"age": 30, "priors_2": 2}) != release.recipe.state_of({"age": 40, "priors_2": 1})
+
+
+def test_python_says_that_records_without_the_target_are_not_counted():
+    rows = {"W": [0, 1, None, 1, 0, None] * 4, "x": [0, 1, 1, 1, 0, 0] * 4, "g": [0, 0, 1, 1, 1, 0] * 4}
+    with pytest.warns(TableWarning, match=r"8 of 24 records of the table have no value of W: they are not counted"):
+        release = ch.fit(rows, "W", ["g"], ["x", "g"])
+    assert release.recipe.table_rows == 16

@@ -112,6 +112,20 @@ def about_frequencies(rows: int) -> str:
     return f"the {rows} records of this table, each as a draw from the table's frequencies"
 
 
+def weighted_law(
+    weights: Counts, counts: Counts, names: Sequence[str], alphabets: Alphabets, column: str
+) -> tuple[Joint, LawSource]:
+    """The law of the people that records stand for: `weights` of the combinations that occur `counts` often.
+
+    >>> joint, source = weighted_law({("no",): 300, ("yes",): 100}, {("no",): 1, ("yes",): 1}, ["W"], [("no", "yes")], "w")
+    >>> joint.probability(W="no"), source.about
+    (Fraction(3, 4), "the people that the 2 records of this table stand for, by the weights in 'w'")
+    """
+    about = f"the people that the {sum(counts.values())} records of this table stand for, by the weights in '{column}'"
+    outside = sum(n for cell, n in counts.items() if cell not in weights)
+    return Joint.from_counts(weights, names, alphabets), LawSource("weighted", {"column": column}, about, outside)
+
+
 def dirichlet(
     counts: Counts, names: Sequence[str], alphabets: Alphabets, imaginary: Fraction = IMAGINARY
 ) -> tuple[Joint, LawSource]:

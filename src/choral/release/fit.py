@@ -15,7 +15,7 @@ from choral.describe.reading import Cell
 from choral.design.disclose import solved
 from choral.design.limits import READABLE, Limits, Progress
 from choral.errors import ColumnError, LawError, ProblemError, TableWarning
-from choral.laws.choice import law_for
+from choral.laws.choice import law_for, weighted_law
 from choral.ledger.identity import KEY_BYTES
 from choral.problem.kernel import Problem
 from choral.problem.pose import pose_roles, with_budgets, with_utility
@@ -23,7 +23,9 @@ from choral.problem.promises import read_promise
 from choral.problem.question import Group, Question, Roles
 from choral.problem.utility import Cells, Squares, Utility
 from choral.release.file import Release
+from choral.release.merging import beside_state, merged_states, others_of
 from choral.release.score import Scored, scored
+from choral.release.weighted import said_of_records
 from choral.scores.learn import Say
 from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
@@ -32,12 +34,13 @@ from choral.tables.look import check_width
 from choral.tables.opening import opened
 from choral.tables.origin import Reading
 from choral.tables.points import Points
-from choral.tables.rare import back_off, check_not_unique, most_telling
+from choral.tables.rare import check_not_unique
 from choral.tables.recipe import Recipe
 from choral.tables.rules import MIN_COUNT, TableRules
 from choral.tables.source import Source
-from choral.tables.states import merge_bins, merge_rare, with_states
+from choral.tables.states import merge_rare, with_states
 from choral.tables.troubles import Trouble
+from choral.tables.weights import as_counts, weighted
 
 MOST_STATES = 100_000
 """Of a channel; with more, its file would not be read in a sitting."""
@@ -54,6 +57,8 @@ class Posed:
     scored: Scored | None = None
     unmerged: Joint | None = None
     """The law of all columns, before rare combinations became states together."""
+    records: Joint | None = None
+    """Where records are weighted: their own frequencies."""
 
     @property
     def use(self) -> tuple[str, ...]:
@@ -105,6 +110,8 @@ def fit(
     rare: str | None = None,
     header: bool = True,
     missing_marks: Sequence[str] | None = None,
+    weight: str | None = None,
+    counts: str | None = None,
 ) -> Release:
     """The release of a table that tells most about `reveal` while each group in `protect` stays private.
 
@@ -133,6 +140,9 @@ def fit(
     rare       protected values with fewer than `min_count` records: "keep" as they are, or "merge" into one state
     header     whether the first line of a CSV file has the names of the columns; else they are column1, column2, …
     missing_marks  texts that are missing values, such as "?"; None: recognised in CSV files, with a `TableWarning`
+    weight     the column that says how many people a record stands for, as in a survey: the code is private, and tells most,
+               under the law of these people; among the records themselves it may tell something (a remark says how much)
+    counts     the column that says how many records a row stands for, in a table that was counted already
 
     Where `protect` is given and `use` is not, a score for the target is learned from all columns that can be used (it needs
     scikit-learn), unless their combinations are few and common: then these are counted as they stand.
@@ -148,12 +158,33 @@ def fit(
     marks = None if missing_marks is None else tuple(missing_marks)
     dropped = (drop,) if isinstance(drop, str) else tuple(drop)
     rules = TableRules(
-        rules_of(bins), missing, empty, min_count, law, unseen, id, points, score, dropped, header, marks, rare
+        rules_of(bins),
+        missing,
+        empty,
+        min_count,
+        law,
+        unseen,
+        id,
+        points,
+        score,
+        dropped,
+        header,
+        marks,
+        rare,
+        weight,
+        counts,
     )
     with opened(source, rules.as_read) as table:
         if not isinstance(source, Source) and "" in table.remarks:
             warnings.warn(f"In {table.name}, {table.remarks['']}.", TableWarning, stacklevel=2)
-        return fitted(table, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver), also)
+        release = fitted(table, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver), also)
+        whole = table if rules.counts is None else as_counts(table, rules.counts)
+        rows = whole.rows() if rules.missing == "value" else release.recipe.table_rows
+    if rows > release.recipe.table_rows:
+        target, uncounted = " and ".join(release.recipe.reveal), rows - release.recipe.table_rows
+        said = f"{uncounted} of {rows} records of {table.name} have no value of {target}: they are not counted."
+        warnings.warn(said, TableWarning, stacklevel=2)
+    return release
 
 
 def fitted(source: Any, question: Question, rules: TableRules, limits: Limits | None = None, also: Any = ()) -> Release:
@@ -179,7 +210,10 @@ def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ())
     made = Release(
         found, recipe, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(SALT_BYTES), unmerged=posed.unmerged
     )
-    return made if posed.scored is None else replace(made, remarks=posed.scored.remarks, look=posed.scored.look)
+    weighed = () if posed.records is None else said_of_records(made, posed.records)
+    if posed.scored is None:
+        return made
+    return replace(made, remarks=(*posed.scored.remarks, *weighed), look=posed.scored.look)
 
 
 def pose_table(
@@ -204,6 +238,8 @@ def pose_table(
         )
     known: dict[str, Column] = {}
     found = None
+    if rules.counts is not None:
+        table = as_counts(table, rules.counts)
     if earlier is None:
         found = scored(table, question, rules, say)
         table, roles, points = found.table, found.roles, found.points
@@ -218,7 +254,7 @@ def pose_table(
     check_bins(rules.bins, (*roles.needed, *looked_at), known)
     if points is not None:
         known = {**known, points.name: points.column}
-    table = grouped(table, roles.needed, rules.bins)
+    ungrouped, table = table, grouped(table, roles.needed, rules.bins)
     troubles: list[Trouble] = []
     told = [name for name in roles.reveal if name not in known or None not in known[name].values]
     where = complete(table, roles.needed, rules.missing, told, troubles)
@@ -226,11 +262,20 @@ def pose_table(
     counts = count(table, columns, where)
     if raw.fingerprint() != before:
         raise LawError(f"{table.name} changed while it was read.", "Fit again when it is at rest.")
-    joint, origin = law_for(rules.law, counts, [c.name for c in columns], [c.values for c in columns])
+    names, values = [c.name for c in columns], [c.values for c in columns]
+    joint, origin = law_for(rules.law, counts, names, values)
+    records = None
+    if rules.counts is not None:
+        origin = replace(origin, parameters={"counts": rules.counts})
+    if rules.weight is not None:
+        records = joint
+        joint, origin = weighted_law(
+            weighted(ungrouped, columns, rules.weight, where), counts, names, values, rules.weight
+        )
     columns = _with_alphabets(columns, joint)
     used = _used_counts(counts, columns, joint, roles.use)
     if earlier is None:
-        kept, merged = _merged(counts, used, columns, roles, rules, points)
+        kept, merged = merged_states(counts, used, columns, roles, rules, points)
     else:
         parts = {cell: state_before(cell, roles.use, earlier.recipe) for cell in used}
         kept, merged = merge_rare(used, rules.min_count, parts)
@@ -257,67 +302,10 @@ def pose_table(
         reading=Reading(table.header, table.marks) if earlier is None else earlier.recipe.reading,
         id=rules.id,
         points=points,
-        beside=_beside(roles, merged) if earlier is None and points is None else (),
-        others=_others(used, roles, kept, merged) if rules.unseen == "rare" else (),
+        beside=beside_state(roles, merged) if earlier is None and points is None else (),
+        others=others_of(used, roles, kept, merged) if rules.unseen == "rare" else (),
     )
-    return Posed(with_states(joint, recipe), recipe, found, joint)
-
-
-def _merged(
-    counts: Counts,
-    used: Mapping[Cell, int],
-    columns: Sequence[Column],
-    roles: Roles,
-    rules: TableRules,
-    points: Points | None,
-) -> tuple[list[Cell], list[list[Cell]]]:
-    """The combinations that are states of their own, and those that are merged; never across promised values, if possible."""
-    fixed = [i for i, name in enumerate(roles.use) if name in _promised(roles)]
-    if points is not None:
-        return merge_bins(used, roles.use.index(points.name), points.bins, rules.min_count, rules.rare)
-    if len(fixed) == len(roles.use):
-        if rules.rare == "keep":
-            raise ProblemError(
-                "rare='keep', and every used column is protected: rare combinations of protected values are all there is.",
-                "Say min_count=1 (--min-count 1) to merge nothing.",
-            )
-        return merge_rare(used, rules.min_count)
-    place = {column.name: i for i, column in enumerate(columns)}
-    free = [place[name] for i, name in enumerate(roles.use) if i not in fixed]
-    telling = most_telling(counts, [place[name] for name in roles.reveal], free)
-    order = [roles.use.index(columns[i].name) for i in telling]
-    found = back_off(used, rules.min_count, fixed, order, rules.rare)
-    return found.kept, found.merged
-
-
-def _promised(roles: Roles) -> set[str]:
-    """The columns that something is promised about."""
-    named = {name for group in roles.protect for name in group}
-    return named.union(*((*promise.hidden, *promise.known) for promise in roles.given))
-
-
-def _others(
-    used: Mapping[Cell, int], roles: Roles, kept: Sequence[Cell], merged: Sequence[Sequence[Cell]]
-) -> tuple[tuple[Cell, int], ...]:
-    """For each combination of promised values the state of what was not seen with them.
-
-    It is the merged state with the most records, or where none is merged the state with the most.
-    """
-    places = [i for i, name in enumerate(roles.use) if name in _promised(roles)]
-    best: dict[Cell, tuple[bool, int, int]] = {}
-    for state, cells in enumerate([*([cell] for cell in kept), *merged]):
-        rank = len(cells) > 1, sum(used.get(cell, 0) for cell in cells), -state
-        for part in {tuple(cell[i] for i in places) for cell in cells}:
-            best[part] = max(best.get(part, rank), rank)
-    return tuple((part, -found[2]) for part, found in sorted(best.items()))
-
-
-def _beside(roles: Roles, merged: Sequence[Sequence[Cell]]) -> tuple[str, ...]:
-    """The used columns that something is promised about, if they are functions of the states."""
-    places = [i for i, name in enumerate(roles.use) if name in _promised(roles)]
-    if not merged or any(len({tuple(cell[i] for i in places) for cell in cells}) > 1 for cells in merged):
-        return ()
-    return tuple(roles.use[i] for i in places)
+    return Posed(with_states(joint, recipe), recipe, found, joint, records)
 
 
 def state_before(cell: Cell, use: Sequence[str], earlier: Recipe) -> int:

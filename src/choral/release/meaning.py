@@ -177,7 +177,8 @@ class Meaning:
     @property
     def held_out_records(self) -> int:
         """On how many records the honest figure rests."""
-        return 0 if self.held_out is None else self.held_out.law.total
+        points = self.release.recipe.points
+        return 0 if self.held_out is None or points is None else int(points.about["held out"]["records"])
 
     def to_json(self) -> dict[str, Any]:
         """For programs."""

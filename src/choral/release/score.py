@@ -98,7 +98,7 @@ def scored(table: Source, question: Question, rules: TableRules, say: learning.S
         return Scored(table, plain)
     kept = _kept(plain)
     named = [name for name in rules.bins if name in table.columns]
-    seen = look(table, plain.reveal, kept, drop=rules.drop, id=rules.id, named=named)
+    seen = look(table, plain.reveal, kept, drop=rules.apart, id=rules.id, named=named)
     where = complete(table, (*kept, *plain.reveal), rules.missing, plain.reveal)
     least = ENOUGH * rules.min_count if _one_group(question, plain, rules, seen) else seen.rows
     cut = _intervals(table, plain, rules, seen, least, where)
@@ -127,6 +127,7 @@ def scored(table: Source, question: Question, rules: TableRules, say: learning.S
         seen.usable,
         edges | {name: found for name in kept if (found := columns[name].edges) is not None},
         _free(table.columns),
+        weight=rules.weight,
     )
     return replace(_with(table, question, rules, learning.learn(table, asked, where, say), kept, seen), cut=cut)
 

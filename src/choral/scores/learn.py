@@ -58,6 +58,8 @@ class Asked:
     edges: Mapping[str, tuple[float, ...]]
     name: str = "score"
     most: int = MOST_BINS
+    weight: str | None = None
+    """The column that says how many people a record stands for: held-out figures are about these."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def learn(table: Source, asked: Asked, where: str = "", say: Say = lambda messag
         columns = [pieces_of(sample, name, "", asked.edges.get(name)) for name in asked.learn_from]
         codes = codes_of(sample, columns)
         target, others = codes_of(sample, asked.target), codes_of(sample, asked.others)
+        weights = _weights(sample, asked.weight)
     if len(codes) < LEAST_ROWS:
         raise ProblemError(
             f"{table.name} has {len(codes)} records: a score cannot be learned from fewer than {LEAST_ROWS}.",
@@ -91,15 +94,17 @@ def learn(table: Source, asked: Asked, where: str = "", say: Say = lambda messag
     ids = np.ravel_multi_index(tuple(target.T), sizes) if len(sizes) > 1 else target[:, 0]
     sums = _sums(whole_numbered(tables, choice.scale), whole.codes, pairs)
     _, classes = np.unique(ids, return_inverse=True)
+    # Cross-fitted sums are those of other points: they are brought to the constant of these.
+    shifted = held_out + np.round(choice.scale * (0 - tables.constant)).astype(np.int64)
     cells = cells_of(sums, classes, asked.most)
     points = _compact(
         Points(asked.name, tuple(columns), _terms(whole_numbered(tables, choice.scale), columns, pairs), cells)
     )
-    # Cross-fitted sums are those of other points: they are brought to the constant of these.
-    shifted = held_out + np.round(choice.scale * (0 - tables.constant)).astype(np.int64)
     bins = bins_of(cells, shifted)
     told = np.column_stack([bins, others[part], target[part]])
-    rows_, counts = np.unique(told, axis=0, return_counts=True)
+    rows_, place, counts = np.unique(told, axis=0, return_inverse=True, return_counts=True)
+    if weights is not None:
+        counts = np.maximum(1, np.round(np.bincount(place.reshape(-1), weights[part]))).astype(np.int64)
     about = {
         "made": "learned",
         "records": len(codes),
@@ -227,6 +232,18 @@ def sampled(table: Source, where: str) -> Iterator[tuple[Source, int]]:
         yield replace(table, sql=SAMPLE), rows
     finally:
         table.connection.execute(f"DROP TABLE {SAMPLE}")
+
+
+def _weights(table: Source, name: str | None) -> Floats | None:
+    """The weights of all rows, in thousandths of their mean: whole numbers of them are exact enough for an estimate."""
+    if name is None:
+        return None
+    with reading(table):
+        found = table.connection.execute(
+            f"SELECT CAST({identifier(name)} AS DOUBLE) AS w FROM {table.sql}"
+        ).fetchnumpy()
+    values = np.nan_to_num(np.ma.filled(found["w"], 0.0))
+    return np.asarray(1000 * values / max(float(values.mean()), 1e-300), dtype=np.float64)
 
 
 def codes_of(table: Source, columns: Sequence[Column]) -> npt.NDArray[np.int64]:

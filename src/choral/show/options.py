@@ -100,6 +100,19 @@ Rare = Annotated[
         help="Protected values with fewer than --min-count records: keep them as they are, or merge them into one state."
     ),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        help="The column that says how many people a record stands for, as in a survey: the promise is then about these "
+        "people, and a remark says what the code tells among the records themselves."
+    ),
+]
+CountsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--counts", help="The column that says how many records a row stands for, in a table that was counted."
+    ),
+]
 LawOption = Annotated[
     str,
     typer.Option(

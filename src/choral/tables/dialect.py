@@ -25,6 +25,7 @@ NEVER = "\x01"
 """A character that separates nothing, by which DuckDB reads a line as one field."""
 FIRST = "column1"
 UNNAMED = f"the first column has no name in the header, and is called {FIRST}"
+TWICE = "the header has {names} more than once: they are called {called}"
 HEADERLESS = "the first line looks like a record, not like names: if it is one, say --no-header"
 
 
@@ -33,7 +34,8 @@ class Dialect:
     """The names of the columns, what separates fields, and whether the names stand in the first line.
 
     With `runs`, fields are separated by one blank or more, lines may begin and end with blanks, and nothing is quoted. The
-    first column may be `unnamed`, as row numbers are in files that pandas writes: then it is called column1.
+    first column may be `unnamed`, as row numbers are in files that pandas writes: then it is called column1. Names that the
+    header has more than once (`twice`) are followed by _1, _2, …, all of them: which is meant is for the curator to say.
     """
 
     names: tuple[str, ...]
@@ -41,6 +43,16 @@ class Dialect:
     header: bool = True
     runs: bool = False
     unnamed: bool = False
+    twice: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is called otherwise than in the header, in words."""
+        said = [UNNAMED] if self.unnamed else []
+        if self.twice:
+            called = [name for name in self.names if any(name.startswith(f"{one}_") for one in self.twice)]
+            said.append(TWICE.format(names=", ".join(self.twice), called=", ".join(called)))
+        return said
 
     def relation(self, files: str, empty_in_quotes: bool) -> str:
         """SQL of the table of texts in these files (a list of names for DuckDB)."""
@@ -78,11 +90,28 @@ def dialect_of(path: Path, header: bool = True, plain: bool = False) -> Dialect:
     unnamed = not plain and not names[0] and len(names) > 1 and FIRST not in names
     if unnamed:
         names[0] = FIRST
+    twice = () if plain or like_data(names) else tuple(dict.fromkeys(n for n in names if n and names.count(n) > 1))
+    names = numbered(names, twice)
     try:
         check_names(names, str(path))
     except LawError as error:
         raise LawError(error.what, f"{error.remedy}{_no_header(names)}") from None
-    return Dialect(tuple(names), separator, True, runs, unnamed)
+    return Dialect(tuple(names), separator, True, runs, unnamed, twice)
+
+
+def numbered(names: Sequence[str], twice: Sequence[str]) -> list[str]:
+    """Names, those that stand there more than once with their number.
+
+    >>> numbered(["age", "priors", "sex", "priors"], ["priors"])
+    ['age', 'priors_1', 'sex', 'priors_2']
+    """
+    seen = dict.fromkeys(twice, 0)
+    found = []
+    for name in names:
+        if name in seen:
+            seen[name] += 1
+        found.append(f"{name}_{seen[name]}" if name in seen else name)
+    return found
 
 
 def like_data(names: Sequence[str]) -> bool:

@@ -160,7 +160,7 @@ def look(
         elif role == "id":
             fate, why = "left out", "identifies records (--id)"
         elif name in drop:
-            fate, why = "left out", "as asked (--drop)"
+            fate, why = "left out", "as asked"
         elif role == "protected" or name in named:
             fate, why = _used(kind, facts.distinct[name]), ""
         elif gives and kind not in ("identifier", "text"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from choral.errors import LawError, did_you_mean
 from choral.tables import forms
-from choral.tables.dialect import HEADERLESS, UNNAMED, dialect_of, like_data
+from choral.tables.dialect import HEADERLESS, dialect_of, like_data
 from choral.tables.forms import TEXT, Field
 from choral.tables.found_types import types_found
 from choral.tables.in_memory import arrow_of, check_names
@@ -149,7 +149,7 @@ def _opened_csv(
     types = dict.fromkeys(as_they_are, TEXT) | {n: t for n, t in how.types.items() if n not in as_they_are}
     rest = [name for name in texts if name not in types]
     said = [HEADERLESS] if how.header and like_data(dialect.names) else []
-    said += [UNNAMED] if dialect.unnamed else []
+    said += dialect.remarks
     remarks = {"": "; ".join(said)} if said else {}
     marks = how.marks
     found, strange = types_found(rest, relation, ask, marks or ()) if how.find else ({}, {})

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from choral.describe.reading import missing_as_none
 from choral.describe.records import by_name
-from choral.errors import ReleaseFileError, TooLargeError
+from choral.errors import ProblemError, ReleaseFileError, TooLargeError
 from choral.problem.promises import read_promise
 from choral.tables.columns import Column, canonical_sql
 from choral.tables.kinds import kind_of_type
@@ -235,6 +235,12 @@ class Recipe:
 
         `where` says which value, in words; with `others` columns that are not used have to be of their kind too.
         """
+        counts = self.law["parameters"].get("counts")
+        if counts is not None and counts in table.columns:
+            raise ProblemError(
+                f"A row of {name or table.name} stands for as many records as '{counts}' says, and a code is for one record.",
+                f"Give the records themselves, a row each, without a column '{counts}'.",
+            )
         scored = () if self.points is None else self.points.columns
         own = [c for c in self.columns if c.name in self.looks_at or (others and c.name in table.columns)]
         for column in (*(c for c in own if c.name != self._score), *scored):

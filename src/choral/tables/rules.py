@@ -38,6 +38,8 @@ class TableRules:
     rare       what becomes of protected values, or combinations of them, with fewer than `min_count` records: "keep", a state
                of their own; "merge", one state for all; None: kept, unless they are most of what there is
     marks      texts that are missing values, such as "?"; None: recognised in CSV files, and remarked on
+    weight     the column that says how many people a record stands for: the law is theirs (`choral.tables.weights`)
+    counts     the column that says how many records a row stands for
     """
 
     bins: Mapping[str, Bins] = field(default_factory=dict)
@@ -53,6 +55,8 @@ class TableRules:
     header: bool = True
     marks: tuple[str, ...] | None = None
     rare: str | None = None
+    weight: str | None = None
+    counts: str | None = None
 
     def __post_init__(self) -> None:
         """Raise unless each rule is one that there is."""
@@ -65,6 +69,11 @@ class TableRules:
             raise ProblemError(
                 f"min_count={self.min_count!r} is not a count.", "Give a whole number, 1 to merge nothing."
             )
+        if (self.weight or self.counts) and (self.law != "frequencies" or (self.weight and self.counts)):
+            said = f"the law '{self.law}'" if self.law != "frequencies" else "a column of counts"
+            raise ProblemError(f"A column of {'weights' if self.weight else 'counts'} and {said}.", "Give one of them.")
+        if self.counts and (self.points is not None or self.score is not None):
+            raise ProblemError("A score for rows that are counts.", "Give a table of records, one row each.")
         if self.points is not None and self.score is not None:
             raise ProblemError("Points and a score of one's own.", "Give one of them.")
         self.as_read  # noqa: B018 (it refuses a rule for empty texts that there is none of)
@@ -73,6 +82,11 @@ class TableRules:
     def as_read(self) -> AsRead:
         """How the fields of the table become values."""
         return AsRead(empty=self.empty, header=self.header, marks=self.marks)
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Columns that no question is about: those that are left out, weights and counts."""
+        return (*self.drop, *(name for name in (self.weight, self.counts) if name is not None))
 
     def roles(self, table: Source, question: Question) -> Roles:
         """The parts that the columns of a table play in a question."""
@@ -87,14 +101,17 @@ class TableRules:
         if self.id is not None:
             table.require([self.id], "id")
         table.require([*self.drop], "drop")
+        for option, name in (("weight", self.weight), ("counts", self.counts)):
+            table.require([] if name is None else [name], option)
         names = readable_names([name for name in table.columns if name != self.id])
-        if self.drop:
+        if self.apart:
             roles = question.about(names)
             groups = roles.protect if question.protect is not None else ()
             promised = [(*promise.hidden, *promise.known) for promise in roles.given]
             used = roles.use if question.use is not None else ()
             asked = {*roles.reveal, *used, *(name for group in (*groups, *promised) for name in group)}
-            for name in self.drop:
+            for name in self.apart:
                 if name in asked:
-                    raise ProblemError(f"`drop` leaves out '{name}', which is asked for.", "Name it in one place.")
-        return question.about([name for name in names if name not in self.drop])
+                    what = "drop" if name in self.drop else "weight" if name == self.weight else "counts"
+                    raise ProblemError(f"`{what}` leaves out '{name}', which is asked for.", "Name it in one place.")
+        return question.about([name for name in names if name not in self.apart])

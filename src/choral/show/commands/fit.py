@@ -26,6 +26,7 @@ from choral.show.options import (
     Against,
     AsJson,
     Bins,
+    CountsOption,
     Drop,
     Empty,
     Engine,
@@ -48,6 +49,7 @@ from choral.show.options import (
     Use,
     UtilityOption,
     Verbose,
+    Weight,
     asked,
     example,
     examples,
@@ -104,6 +106,8 @@ def fit(
     no_header: NoHeader = False,
     missing_marks: MissingMarks = None,
     rare: Rare = None,
+    weight: Weight = None,
+    counts: CountsOption = None,
     unseen: Annotated[
         str,
         typer.Option(
@@ -192,7 +196,21 @@ def fit(
     spark = on_spark(engine, master)
     start = time.monotonic()
     if table.startswith(EXAMPLE):
-        given = (spark or None, drop, bins, leakage, ratio, also, after, card, key, id, other_people or None)
+        given = (
+            spark or None,
+            drop,
+            bins,
+            leakage,
+            ratio,
+            also,
+            after,
+            card,
+            key,
+            id,
+            weight,
+            counts,
+            other_people or None,
+        )
         if any(value is not None for value in given) or law != "frequencies":
             raise ProblemError(
                 f"{table} is a law without a table.", "Leave out all options about tables, cards and keys."
@@ -201,6 +219,7 @@ def fit(
         return
     own = None if points is None else read_points(points)
     reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
+    reading |= {"weight": weight, "counts": counts}
     rules = ruled(bins, missing, empty, min_count, law, unseen, id, own, score, drop=drop, **reading)
     earlier = None if after is None else _earlier(after, after_key, question, rules, also)
     with interval_bar(quiet=as_json) as bar:
@@ -210,9 +229,9 @@ def fit(
     book = ledger or beside(output)
     public = None if card is None else card_of(release, precision)
     recorded = _save(release, output, key, card, public, book, force, {"table": table, "other_people": other_people})
-    fears = [] if spark else _side_knowledge(table, release, limits)
+    fears = [] if spark or counts is not None else _side_knowledge(table, release, limits)
     seconds = time.monotonic() - start
-    dropped = _left_out(table, release)
+    dropped = _left_out(table, release, counts)
     if as_json:
         files: dict[str, Any] = {"release": str(output), "card": card and str(card), "key": key and str(key)}
         about = {**about_table(release), "left_out": dropped, "remarks": remarks}
@@ -307,12 +326,15 @@ def _save(
         raise
 
 
-def _left_out(table: str, release: Release) -> int:
+def _left_out(table: str, release: Release, counts: str | None) -> int:
     """How many rows of the table were not counted: `missing drop` left them out, or they lack the target."""
     from choral.tables.opening import opened
+    from choral.tables.weights import as_counts
 
-    with opened(table, release.recipe.as_read) as source:
-        return source.rows() - release.recipe.table_rows
+    how = release.recipe.as_read
+    with opened(table, how if counts is None else replace(how, find=True)) as source:
+        whole = source if counts is None else as_counts(source, counts)
+        return whole.rows() - release.recipe.table_rows
 
 
 def _beside_here(table: str) -> Path:
@@ -357,6 +379,10 @@ def _fitted(
     """The release, and what is to be remarked about the columns that it is about."""
     spark, master = engine
     if spark:
+        if rules.weight is not None or rules.counts is not None:
+            raise ProblemError(
+                "--weight or --counts with --engine spark.", "Leave out --engine: DuckDB counts such tables."
+            )
         from choral.draw.spark.counts import fitted as fitted_on_spark
 
         release = fitted_on_spark(table, question, rules, limits, also, earlier, master)

@@ -16,6 +16,7 @@ from choral.show.options import (
     Against,
     AsJson,
     Bins,
+    CountsOption,
     Drop,
     Empty,
     Id,
@@ -34,6 +35,7 @@ from choral.show.options import (
     Use,
     UtilityOption,
     Verbose,
+    Weight,
     asked,
     counted,
     example,
@@ -77,6 +79,8 @@ def bounds(
     no_header: NoHeader = False,
     missing_marks: MissingMarks = None,
     rare: Rare = None,
+    weight: Weight = None,
+    counts: CountsOption = None,
     leakage: Leakage = None,
     ratio: Ratio = None,
     verbose: Verbose = False,
@@ -88,6 +92,7 @@ def bounds(
 
     question = asked(reveal, protect, use, order, leakage, ratio, against)
     reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
+    reading |= {"weight": weight, "counts": counts}
     rules = ruled(bins, missing, empty, min_count, law, id=id, drop=drop, **reading)
     problem, binned, merging = _problem(table, question, rules)
     found, target = bounds_of(problem), problem.target.name
@@ -152,6 +157,8 @@ def plan(
     no_header: NoHeader = False,
     missing_marks: MissingMarks = None,
     rare: Rare = None,
+    weight: Weight = None,
+    counts: CountsOption = None,
     leakage: Leakage = None,
     ratio: Ratio = None,
     utility: UtilityOption = None,
@@ -163,6 +170,7 @@ def plan(
 
     question = asked(reveal, protect, use, order, leakage, ratio, against, utility)
     reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
+    reading |= {"weight": weight, "counts": counts}
     rules = ruled(bins, missing, empty, min_count, law, id=id, drop=drop, **reading)
     problem, _, merging = _problem(table, question, rules)
     found = outlook_of(problem)
