@@ -5,10 +5,10 @@
 
 A mutant is the code with one small change: a check taken away, a comparison turned round or moved by one, `and` in place
 of `or`, a part of a condition left out, another sign, a number one larger. It is killed if any file of the bank
-(`tests/attack/bank.py`, all of it asked about in `make test`) is accepted where it was refused or the reverse, ends in a
-traceback, or takes for ever; of `exact/`, if what is made is refused by the verifier, differs, or fails. A mutant that lives
-must stand in `scripts/mutants.txt` with a reason, and what stands there must live. Texts that people read, limits of size and
-prices of work are not mutated: none decides whether a claim holds.
+(`tests/attack/bank.py`, all of it asked about in `make test`) is accepted where it was refused or the reverse, makes the
+verifier stumble, or takes for ever; of `exact/`, if what is made is refused by the verifier, differs, or fails. A mutant
+that lives must stand in `scripts/mutants.txt` with a reason, and what stands there must live. Texts that people read, limits
+of size and prices of work are not mutated: none decides whether a claim holds.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ SECONDS = 20
 STEPS = 10**7
 """Budget of the verifier for a file of the bank."""
 REASONS = Path(__file__).with_suffix(".txt")
+SMALL = {"BLOCK": 3, "LONG": 5}
+"""Lists of the bank go the way of long ones too."""
+STUMBLED = "arithmetic"
+"""The claim under which a verifier refuses what it stumbled over: it did not see what is wrong."""
 PROVING = ("ConditionRow", "RowUnder", "condition_row", "row_under", "rows_of_conditions", "Contained")
 """In these parts, what serves proofs of a bound alone."""
 PRICES = {"spend", "hold", "product", "pay", "spend_on_equations", "lists_enough"}
@@ -136,9 +140,13 @@ def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]
         yield "one more", lambda n: ast.Constant(n.value + 1)
     elif isinstance(node, ast.Raise | ast.Continue | ast.Break) or _is_check(node):
         yield "nothing", lambda n: ast.Pass()
-    elif isinstance(node, ast.If):
+    elif isinstance(node, ast.If) and not _only_pays(node):
         yield "always", lambda n: _with(n, test=ast.Constant(True))
         yield "never", lambda n: _with(n, test=ast.Constant(False))
+
+
+def _only_pays(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and all(isinstance(s, ast.Expr) and called(s.value) in PRICES for s in node.body)
 
 
 def _is_check(node: ast.AST) -> bool:
@@ -199,7 +207,7 @@ def _function(tree: ast.Module, node: Any) -> str:
 
 def _nodes(node: ast.AST, where: tuple[str | int, ...], inside: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """All nodes that may be changed, with the way to them: no words, no prices, no annotations."""
-    if called(node) in PRICES | WORDS or isinstance(node, ast.JoinedStr):
+    if called(node) in PRICES | WORDS or isinstance(node, ast.JoinedStr) or _only_pays(node):
         return
     if isinstance(node, ast.FunctionDef) and node.name in SPOKEN | PRICES:
         return
@@ -246,6 +254,7 @@ class Verifier:
         for part, code in self.parts.items():
             changed = mutant is not None and mutant.file == f"verifier/{part}"
             exec(self._compiled(mutant.make(), part) if changed and mutant is not None else code, space)
+        space.update(SMALL)
         return space
 
 
@@ -293,7 +302,7 @@ class Bank:
                 now = said(space, text, until)
             except Exception:  # noqa: BLE001  whatever a mutant stumbles over has killed it
                 return i
-            if bool(now) != bool(before):
+            if bool(now) != bool(before) or (now == STUMBLED != before):
                 return i
         return ALIVE
 
@@ -400,7 +409,7 @@ def main() -> None:
     """Try the mutants; exit status 1 if one lives without a reason, or a reason has no mutant."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--sample", type=int, help="so many of all, and not the whole core")
-    options.add_argument("--only", default="", help="the core, others, or files with this name")
+    options.add_argument("--only", default="", help="the core, others, or mutants in whose name this is")
     asked = options.parse_args()
     sys.path.insert(0, str(ROOT / "scripts"))
     verifier = Verifier()
@@ -444,7 +453,7 @@ def in_core(mutant: Mutant) -> bool:
 
 def _meant(mutant: Mutant, only: str) -> bool:
     core = in_core(mutant)
-    return core if only == "core" else not core if only == "others" else only in mutant.file
+    return core if only == "core" else not core if only == "others" else only in mutant.name
 
 
 def made_otherwise(cases: list[Callable[[], object]], made: list[object], mutant: Mutant) -> int:

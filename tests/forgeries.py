@@ -70,8 +70,10 @@ LAWS = [
     *(("joint", put("law", "alphabets", 1, value)) for value in ("ab", {"a": 0, "b": 1}, [])),
     ("joint", lambda d: d["law"]["cells"].append(d["law"]["cells"][0])),
     *(("exchangeable", put("law", "n", value)) for value in (None, "c", 1, 0, -12, 11, 13, 12.0, True)),
+    *(("sensors", put("law", "scores", 0, value)) for value in (None, 7, {"0": 0, "1": 1})),
     *(("exchangeable", put("law", "prior", value)) for value in (
-        None, [], ["2/3", "2/3"], ["4/3", "-1/3"], ["2/3", "1/3", "0"], [2, 1], ["2/0", "1/3"], ["2/3/1", "1/3"],
+        {"2/3": 0, "1/3": 0}, "1", None,
+        [], ["2/3", "2/3"], ["4/3", "-1/3"], ["2/3", "1/3", "0"], [2, 1], ["2/0", "1/3"], ["2/3/1", "1/3"],
     )),
     *(("exchangeable", put("law", "channel", value)) for value in (
         None, [], [["9/a", "1/a"]], [["9/a", "1/a"], ["1"]], [["9/a", "2/a"], ["1/a", "9/a"]], [["1", "0"], ["1", "0"]],
@@ -148,7 +150,7 @@ def further(*laws, only=None):
     def change(document):
         found = []
         for law in laws:
-            cells = [[z, v, x, f"{n:x}"] for v, row in law.items() for x, n in enumerate(row) for z in (0, 1)]
+            cells = [[z, v, x, f"{n:x}"] for v, row in law.items() for x, n in enumerate(row) if n for z in (0, 1)]
             alphabets = [[0, 1], [0, 1, 2, 3, 4], [0, 1]]
             found.append({"kind": "table", "columns": ["Z", "V", "X"], "alphabets": alphabets, "cells": cells})
         document.clear()
@@ -171,6 +173,8 @@ def further(*laws, only=None):
 EVEN, TILTED = {0: (1, 1), 1: (1, 1), 2: (1, 1)}, {0: (1, 1), 1: (1, 3), 2: (3, 1)}
 ELSEWHERE, AGAINST = {0: (1, 1), 3: (1, 3), 4: (3, 1)}, {0: (1, 1), 3: (3, 1), 4: (1, 3)}
 """What X is likely to be where V has a value: the same everywhere, and not; where the first law has no V."""
+APART, APART_ALIKE = {0: (1, 1), 1: (1, 0), 2: (0, 1)}, {0: (5, 5), 1: (3, 0), 2: (0, 3)}
+"""A code has no mass at some v, under either law."""
 
 
 def ratio(above, stated):
@@ -182,7 +186,38 @@ def ratio(above, stated):
 UP, DOWN = [(1, 5), (4, 45)], [(1, 20), (19, 180)]
 """With code 0 the rare value of Z is twice as likely, or half as likely; nothing else changes by more than an eighth."""
 
+
+def of_even_bits(rows, **members):
+    """The code looks at A and B, independent even bits of which B is protected; rows are for 00, 01, 10, 11."""
+
+    def change(document):
+        of_one_column([(1, 2), (1, 2)], protect=[["B"]], use=["A", "B"], reveal=["A"])(document)
+        cells = [[a, b, "5"] for a in (0, 1) for b in (0, 1)]
+        document["law"] |= {"columns": ["A", "B"], "alphabets": [[0, 1], [0, 1]], "cells": cells}
+        codes = 1 + max(y for row in rows for y, _ in row[1:])
+        document["channel"] = {"codes": codes, "states": [cell[:2] for cell in cells], "rows": [*map(list, rows)]}
+        document |= members
+
+    return change
+
+
+CANCELLING = [["2", [0, "3"]], ["2", [0, "3"]], ["2", [0, "1"]], ["2", [0, "1"]]]
+"""Rows that do not sum to one, by as much too little as others have too much: all other sums are right."""
+NEVER = [["1", [0, "1"]], ["5", [0, "2"], [1, "3"]]] * 2
+"""Where B is 0 code 1 is never given; for every other pair a factor of two is kept."""
+LONG = [["10000000000000000", [0, "10000000000000000"]]] * 4
+"""A denominator that is just too long for a word of a computer."""
+
 REFUSED = [
+    ("joint", of_even_bits(CANCELLING)),
+    ("joint", of_even_bits(NEVER, budgets=[{"ratio": "2"}], claims={
+        "information": "0.000000000000000", "upper_bound": "0.000000000000000", "leakage": ["0.395815602834463"]})),
+    *(("joint", put(key, value)) for key in ("use", "reveal") for value in ([{}], [["X1"]])),
+    ("joint", put("protect", [[{}]])),
+    ("joint", lambda d: d["channel"]["states"].append([9, 9, 9])),
+    ("joint", lambda d: d["channel"]["rows"].append(["1", [0, "1"]])),
+    ("joint", budget(["leakage"])),
+    *(("given", put("given", value)) for value in (7, True, [7], [["hidden", "known"]])),
     *LAWS,
     ("joint", of_one_column(UP, **ratio("3/2", "0.007327641190667"))),
     ("joint", of_one_column(DOWN, **ratio("3/2", "0.002629311840386"))),
@@ -213,7 +248,7 @@ REFUSED = [
     *(("joint", put("claims", value)) for value in (None, [], {}, {"information": "0.012663224846813"})),
     *(("joint", put("claims", "information", value)) for value in (None, 0.01, "1e-2", "-0.01", "", ".", "0.1.2")),
     *(("joint", put("claims", "leakage", value)) for value in (None, 5, [None], ["0", None, None])),
-    *(("joint", put("notes", value)) for value in (None, [], "made by hand")),
+    *(("joint", put("notes", value)) for value in (None, [], "made by hand", {"n": 10**1000})),
     *(("joint", budget({"leakage": value})) for value in ("0", "-1", "1/0", "1/2/3", "0.1", 1, None, "", "f" * 2001)),
     *(("joint", budget({"ratio": value})) for value in ("1", "1/2", "-2", "0")),
     *(("joint", budget(value)) for value in ({}, {"leakage": "1", "ratio": "2"}, {"bits": "1"}, "1", ["1"])),
@@ -259,7 +294,20 @@ REFUSED = [
     ("exchangeable", put("law", "prior", ["1/3", "2/3"])),
 ]  # fmt: skip
 
+PROMISES = [
+    *(("joint", budget(value, "0.000000000000000")) for value in (
+        {"leakage": "0"}, {"leakage": "-1"}, {"ratio": "1"}, {"bits": "2"}, {"leakage": "1" * 2001},
+        {"leakage": "1", "ratio": "2"}, ["leakage"], "ratio", {},
+    )),
+    *((name, put("protect", [["W"]])) for name in ("exchangeable", "sensors")),
+    *((name, put("protect", [value])) for name in ("exchangeable", "sensors") for value in ([], ["any 1", "X1"], [[]], [{}])),
+]  # fmt: skip
+"""What is no promise, where nothing is told, so that whatever is promised is kept."""
+
 TAKEN = [
+    ("joint", of_even_bits(LONG)),
+    ("joint", put("notes", {"n": 10**999})),
+    ("given", further(APART, APART_ALIKE)),
     ("given", lambda d: d.update(also=[d["law"]])),  # the same law again: nothing more is promised
     ("joint", of_one_column(UP, **ratio("2", "0.007327641190667"))),
     ("joint", of_one_column(DOWN, **ratio("2", "0.002629311840386"))),
@@ -294,3 +342,17 @@ TAKEN = [
     ("exchangeable_2", put("protect", [["any 1"], ["any 2"]])),
     ("sensors", put("protect", [["X2"]])),
 ]  # fmt: skip
+
+TEXTS = [
+    lambda t: t.replace('"reveal":', '"reveal": ["X1"],\n"reveal":', 1),
+    lambda t: t.replace('"cells":', '"cells": [], "cells":', 1),
+    lambda t: t.replace('"notes": {', '"notes": {"a": 1, "a": 1, ', 1),
+    *(lambda t, mark=mark: t.replace(mark, "", 1) for mark in (':', ',', '{', '[', '}', '"')),
+    *(lambda t, mark=mark: t.replace(mark, mark + mark[-1], 1) for mark in ('"law":', '"reveal": [', '"W",')),
+    *(lambda t, tail=tail: t + tail for tail in ("x", "{}", ",", "\x00")),
+    *(lambda t, size=size: t[:-size] for size in (2, 3, 40)),
+    lambda t: "[]", lambda t: "", lambda t: " ", lambda t: "null", lambda t: t[1:], lambda t: "[" * 10**5,
+    lambda t: t.replace('"cells":[', '"cells":[[0,0,0,0,"1"] ', 1),
+    lambda t: t.replace("]]", "],]", 1),
+]  # fmt: skip
+"""What is no file, of the text of one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,18 @@ def test_the_same_rows_get_the_same_codes(tmp_path):
     options = {"arrange": "table", "with_rows": True}
     disclose_table(release, FROZEN / "table.csv", tmp_path / "codes.csv", book, **options)
     assert (tmp_path / "codes.csv").read_text() == (FROZEN / "rows" / "codes.csv").read_text()
+
+
+QUOTA = FROZEN.parent / "quota"
+
+
+@pytest.mark.parametrize(("name", "noise"), [("codes", None), ("noisy", 0.5)])
+def test_the_same_people_get_the_same_codes_by_quota(tmp_path, name, noise):
+    """With noise and without; nobody remembers them but the file, so that a new ledger has to find the same."""
+    release = ch.load_release(QUOTA / "release.choral")
+    options = {"id": "person", "ledger": tmp_path / "ledger", "draw": "quota", "quota_noise": noise}
+    release.disclose(FROZEN / "table.csv", tmp_path / "codes.csv", **options)
+    assert _codes(tmp_path / "codes.csv", "person") == _codes(QUOTA / f"{name}.csv", "person")
+    counts = Counter(_codes(QUOTA / f"{name}.csv", "person").values())
+    assert sum(counts.values()) == 400
+    assert len(counts) == release.codes

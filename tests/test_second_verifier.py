@@ -226,6 +226,9 @@ def changed(changes, honest):
 def test_neither_accepts_what_breaks_one_rule_and_both_take_what_breaks_none(tmp_path, honest):
     silent = {name: telling_nothing(document) for name, document in honest.items()}
     refused = changed(forgeries.REFUSED, honest) + changed(forgeries.LAWS, silent)
+    refused += changed(forgeries.PROMISES, silent)
+    refused += [change(text) for text in texts_of([silent["joint"]]) for change in forgeries.TEXTS]
+    assert all(first(text, "privacy", BUDGET) != "arithmetic" for text in refused)
     taken = changed(forgeries.TAKEN, honest) + texts_of(silent.values())
     plain = [(name, change) for name, change in forgeries.REFUSED if "budgets" not in honest[name]]
     both(changed(plain, silent), tmp_path, BUDGET)  # where nothing is told, some of them are true

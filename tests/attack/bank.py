@@ -36,6 +36,11 @@ PROOFS = {
     "conditions by lines": lambda: ch.disclose(
         pair.LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"], solver="sandwich", tol=1e-3
     ),
+    "a group beyond what is used": lambda: ch.disclose(pair.LAW, "W", [("Z", "V")], ["Z"]),
+    "two samples": lambda: ch.disclose(ch.Exchangeable([Fraction(2, 3), Fraction(1, 3)], ch.bsc(Fraction(1, 10)), 2)),
+    "two sensors": lambda: ch.disclose(
+        ch.Sensors([Fraction(2, 3), Fraction(1, 3)], [ch.bsc(Fraction(1, 10)), ch.bsc(Fraction(1, 5))])
+    ),
     "tree": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], solver="branching", tol=1e-2),
     "a condition determines": lambda: ch.disclose(ch.examples.noisy_copies(1), "W", ["X1", "X1 | W"], ["W", "X1"]),
 }
@@ -89,6 +94,7 @@ def listed():
     by_name = honest() | {"only": honest()["given one value"]}
     telling = known.telling
     refused = pair.changed(forgeries.REFUSED, by_name) + pair.changed(forgeries.LAWS, silent)
+    refused += pair.changed(forgeries.PROMISES, silent)
     refused += pair.texts_of(telling(name, protect="sex") for name in known.DECEIVERS.values())
     refused += pair.texts_of(telling(name) for name in known.ALIKE)
     refused += pair.texts_of(telling("city", values=values) for values in known.SAME)
@@ -98,6 +104,8 @@ def listed():
     refused += pair.changed(
         [("given", change) for change in senseless], given
     )  # kept, as nothing is told; and no promise
+    plain = resealed(silent["joint"])
+    refused += [change(plain) for change in forgeries.TEXTS]
     taken = pair.changed(forgeries.TAKEN, by_name) + pair.texts_of(silent.values())
     taken += pair.texts_of(telling(name, protect="sex") for name in known.WELCOME)
     return refused, taken
