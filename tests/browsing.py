@@ -32,9 +32,9 @@ needs_chromium = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
-    """One browser for all tests of a module."""
+    """One browser for all tests in a browser; not for the session, since tests with event loops of their own follow."""
     with playwright.sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split(), timeout=PATIENCE)
         yield found

@@ -128,6 +128,22 @@ def test_an_estimate_holds_what_solving_finds_and_says_what_each_promise_costs(t
     assert max(cost["bits"] for cost in quick["costs"]) > 0
 
 
+def test_what_a_promise_costs_is_said_of_a_score_too(table, monkeypatch):
+    """By the same score and its bins, without the promise."""
+    monkeypatch.setattr("choral.show.studio.estimate.SECONDS", 60.0)
+    choices = Choices(roles={**ROLES, "age": "use", "town": "use"}, looks="score", against=[["job"]])
+    with closing((source := open_table(table)).connection):
+        quick = estimate(choices, source)
+    assert quick["learned"]
+    exact = ch.fit(table, "ill", ["sex"], against=["job"])
+    alone = ch.disclose(exact.disclosure.law, "ill", ["sex"], use=list(exact.disclosure.problem.columns))
+    [cost] = quick["costs"]
+    assert cost["known"] == ["job"]
+    assert cost["bits"] > 0.01
+    assert cost["bits"] == pytest.approx(alone.information - exact.information, abs=0.03 * alone.information)
+    assert cost["right"] == pytest.approx(alone.guess_after - exact.disclosure.guess_after, abs=0.02)
+
+
 def test_an_estimate_that_nobody_waits_for_is_not_begun():
     turns, entered, leave, said = Turns(), Event(), Event(), []
 

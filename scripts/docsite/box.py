@@ -29,10 +29,13 @@ class Box:
 def box_of(name: str, library: Path, theme: Sequence[Path]) -> Box:
     """The box of the page of this name: NAME.html, NAME.css and NAME.js beside this file, around a library that they use.
 
+    Its search leads to the first page (elsewhere.js), since nothing is loaded here.
+
     The browser is told the hashes of what may run, and to connect to nothing.
     """
     style = "".join(path.read_text(encoding="utf-8") for path in (*theme, HERE / f"{name}.css"))
     scripts = [path.read_text(encoding="utf-8") for path in (library, HERE / f"{name}.js")]
+    scripts[1] += (HERE / "elsewhere.js").read_text(encoding="utf-8")
     if any("</script" in text for text in scripts):
         raise ValueError("A script that holds the text </script would end there in the page.")
     allowed = " ".join(map(_hash, scripts))

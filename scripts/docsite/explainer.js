@@ -2,7 +2,9 @@
 /* The figures of the explainer. Every number comes from choralXor; this file draws and says them. */
 {
   const place = (id) => document.getElementById(id);
-  const percent = (x) => `${(100 * x + 1e-9).toFixed(1)} %`; // halves that doubles leave a little below are rounded up, too
+  const column = (x) => `${(100 * x + 1e-9).toFixed(1)} %`; // halves that doubles leave a little below are rounded up, too
+  const percent = (x) => column(x).replace(".0 ", " ");
+  const bitsOf = (x) => `${Number(x.toPrecision(3))} bit${Number(x.toPrecision(3)) === 1 ? "" : "s"}`;
   const PEOPLE = 300; // enough that one in seven is seen to be one in seven
   const SAME = 5e-10; // what is written is rounded far above this
 
@@ -63,9 +65,9 @@
   }
 
   function sentence(code) {
-    const leaks = code.kept.filter((about) => about.bits > SAME).map((about) => `${about.bits.toFixed(3)} bits about ${about.name}`);
+    const leaks = code.kept.filter((about) => about.bits > SAME).map((about) => `${bitsOf(about.bits)} about ${about.name}`);
     const leak = leaks.length ? `, and ${leaks.join(" and ")}` : ", and nothing about X1 or X2";
-    return `${[code.told, ...code.kept].map(guessed).join("; ")}. The code tells ${code.told.bits.toFixed(3)} bits about W${leak}.`;
+    return `${[code.told, ...code.kept].map(guessed).join("; ")}. The code tells ${bitsOf(code.told.bits)} about W${leak}.`;
   }
 
   function cells(row, texts, tag = "td") {
@@ -75,7 +77,7 @@
 
   function channel(code) {
     const head = cells(document.createElement("tr"), ["X1 X2", "probability", ...code.share.map((_, y) => `code ${y}`)], "th");
-    const rows = choralXor.STATES.map((x, s) => cells(document.createElement("tr"), [x.join(" "), code.p[s].toFixed(3), ...code.channel[s].map((q) => (code.p[s] > SAME ? percent(q) : "–"))]));
+    const rows = choralXor.STATES.map((x, s) => cells(document.createElement("tr"), [x.join(" "), code.p[s].toFixed(3), ...code.channel[s].map((q) => (code.p[s] > SAME ? column(q) : "–"))]));
     place("leaning").querySelector("table").replaceChildren(head, ...rows);
   }
 
@@ -83,7 +85,7 @@
     const found = choralXor.twice(code);
     const head = cells(document.createElement("tr"), ["two codes", "how often", "X1 is 1", "X2 is 1"], "th");
     const rows = found.map(({ codes, probability, bits, certain }) => {
-      const row = cells(document.createElement("tr"), [codes.join(" and "), percent(probability), ...bits.map(percent)]);
+      const row = cells(document.createElement("tr"), [codes.join(" and "), column(probability), ...bits.map(column)]);
       if (certain.some(Boolean)) row.className = "certain";
       return row;
     });

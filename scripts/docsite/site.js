@@ -119,5 +119,10 @@
       if (event.key === "ArrowUp") { event.preventDefault(); step(-1); }
     });
     addEventListener("pointerdown", (event) => { if (!form.contains(event.target)) place("results").hidden = true; });
+    if (location.hash.startsWith("#search=")) { // from a page that has no index
+      box.value = decodeURIComponent(location.hash.slice("#search=".length));
+      box.focus();
+      load();
+    }
   }
 }

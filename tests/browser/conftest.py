@@ -1,5 +1,15 @@
-"""Every module has one browser and one studio; a module that needs another kind has its own."""
+"""All modules share one browser and one built site; every module has a studio of its own."""
 
-from browsing import browser, studio, visit
+import pytest
+from browsing import ROOT, browser, studio, visit
+from docsite.build import build
 
-__all__ = ["browser", "studio", "visit"]
+__all__ = ["browser", "site", "studio", "visit"]
+
+
+@pytest.fixture(scope="package")
+def site(tmp_path_factory):
+    """The built site, opened as files: that is how it is kept and used without a network."""
+    target = tmp_path_factory.mktemp("site")
+    build(ROOT / "docs", target)
+    return target

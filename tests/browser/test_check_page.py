@@ -6,22 +6,11 @@ Needs Chromium and axe-core (`scripts/browser`). Screenshots are in build/screen
 from __future__ import annotations
 
 import base64
-import shutil
-from pathlib import Path
 
 import pytest
-from docsite.build import build
+from browsing import AXE, PATIENCE, ROOT, SCREENSHOTS, needs_chromium
 
-playwright = pytest.importorskip("playwright.sync_api")
-
-ROOT = Path(__file__).parents[2]
 FROZEN = ROOT / "tests" / "frozen" / "v1"
-AXE = ROOT / ".venvs/browser/package/axe.min.js"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-SCREENSHOTS = ROOT / "build/screenshots"
-FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-dev-shm-usage --no-first-run"
-PATIENCE = 120_000
-"""Milliseconds that the page may take for anything, on a busy machine."""
 DROP = """([name, content]) => {
     const held = new DataTransfer();
     held.items.add(new File([Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0))], name));
@@ -38,25 +27,12 @@ REACH = """async () => {
     return tried;
 }"""
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or not AXE.is_file(), reason="no Chromium or axe-core: run scripts/browser (or make test-browser)"
-)
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """The built page, opened as a file: that is how it is kept and used without a network."""
-    site = tmp_path_factory.mktemp("site")
-    build(ROOT / "docs", site)
+def address(site):
     return (site / "check.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split(), timeout=PATIENCE)
-        yield found
-        found.close()
 
 
 def dropped(page, name, text):

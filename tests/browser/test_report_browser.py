@@ -5,11 +5,10 @@ Needs Chromium and axe-core (`scripts/browser`).
 
 from __future__ import annotations
 
-import shutil
 from itertools import product
-from pathlib import Path
 
 import pytest
+from browsing import AXE, PATIENCE, needs_chromium
 
 import choral as ch
 from choral.auditing.audit import audit
@@ -17,14 +16,6 @@ from choral.release.card import card_of
 from choral.release.fit import fit
 from choral.show.report import render, render_public
 
-playwright = pytest.importorskip("playwright.sync_api")
-
-ROOT = Path(__file__).parents[2]
-AXE = ROOT / ".venvs/browser/package/axe.min.js"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-dev-shm-usage --no-first-run"
-PATIENCE = 120_000
-"""Milliseconds that a page may take for anything, on a busy machine."""
 LONG = ("a name of " + "two hundred characters " * 9).strip()
 RIGHT_TO_LEFT = "\u05d2\u05d9\u05dc \u05d4\u05de\u05e9\u05ea\u05ea\u05e3"
 OFF_SCREEN = """() => [...document.querySelectorAll('h1, h2, h3, p, li, dt, dd, .verdict')].filter((node) => {
@@ -44,9 +35,7 @@ CONTRAST = """() => {
     });
 }"""
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or not AXE.is_file(), reason="no Chromium or axe-core: run scripts/browser (or make test-browser)"
-)
+pytestmark = needs_chromium
 
 
 def people(target="diagnosis", hidden="sex", values=2):
@@ -95,14 +84,6 @@ def pages(tmp_path_factory):
                 (folder / f"{name}.html").write_text(text, encoding="utf-8")
                 found[name] = (folder / f"{name}.html").as_uri()
     return found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split(), timeout=PATIENCE)
-        yield found
-        found.close()
 
 
 def opened(browser, address, width, scheme="light"):

@@ -11,8 +11,7 @@ from fractions import Fraction as F
 from itertools import product
 
 import pytest
-from browsing import AXE, PATIENCE, ROOT, SCREENSHOTS, needs_chromium
-from docsite.build import build
+from browsing import AXE, PATIENCE, SCREENSHOTS, needs_chromium
 
 import choral as ch
 
@@ -20,14 +19,6 @@ CLOSE = 1e-9
 """Doubles on one side, fractions on the other."""
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The built site, opened as files: that is how it is kept and used without a network."""
-    target = tmp_path_factory.mktemp("site")
-    build(ROOT / "docs", target)
-    return target
 
 
 @pytest.fixture
@@ -146,9 +137,8 @@ def test_sliders_move_what_is_told_and_not_what_is_hidden(opened):
         return [float(y) for y in re.findall(r",([\d.]+)", path)]
 
     before = lines("leaning", "dot")
-    assert (
-        "W is guessed right 90.0 % instead of 70.0 %; X1 50.0 % either way; X2 60.0 % either way."
-        in page.inner_text("#leaning")
+    assert "W is guessed right 90 % instead of 70 %; X1 50 % either way; X2 60 % either way." in page.inner_text(
+        "#leaning"
     )
     for slider, value in (("a", 62), ("b", 17), ("c", 31)):
         page.locator(f"#{slider}").fill(str(value))
@@ -158,7 +148,7 @@ def test_sliders_move_what_is_told_and_not_what_is_hidden(opened):
         assert "and nothing about X1 or X2" in page.inner_text("#leaning .finding")
     page.click("text=.4, .1, .2, .3")
     page.locator("#r").fill("125")
-    assert "W is guessed right 95.0 %" in page.inner_text("#leakage .finding")
+    assert "W is guessed right 95 %" in page.inner_text("#leakage .finding")
     assert not all(level(path) for path in lines("leakage", "kept"))
     page.locator("#r").fill("100")
     assert "0.412 bits about W, and nothing about X1 or X2" in page.inner_text("#leakage .finding")
@@ -185,6 +175,17 @@ def test_the_search_finds_by_keyboard_and_leads_there(opened, site):
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"\.html"))
     assert urls_inside(page.url, site)
+
+
+def test_pages_that_load_nothing_lead_to_the_search(opened):
+    for name in ("explainer.html", "check.html"):
+        page = opened(name)
+        page.keyboard.press("/")
+        page.keyboard.type("two draws")
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile(r"index\.html#search=two%20draws"))
+        page.locator("#found a").first.wait_for()
+        assert page.input_value("#query") == "two draws"
 
 
 def urls_inside(url, site):

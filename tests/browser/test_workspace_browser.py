@@ -158,8 +158,9 @@ def test_the_outcome_follows_the_choices_and_steps_show_where_one_is(visit, stud
     page.click("#add-known")
     page.wait_for_function("() => document.querySelector('[data-cost=job]')?.textContent.includes('costs')")
     kept = ch.fit(people, "ill", ["sex"], ["sex", "job"], against="job")
-    said = float(page.text_content("[data-cost=job]").split()[1])
-    assert 0 <= said <= plain.upper_bound + 0.001
+    points, cost = re.findall(r"[\d.]+(?= points| bits)", page.text_content("[data-cost=job]"))
+    assert 0 <= float(cost) <= plain.upper_bound + 0.001
+    assert 0 <= float(points) <= 100 * float(plain.disclosure.guess_after - plain.disclosure.guess_before) + 0.1
     holds(page, kept)
     accessible(page)
     picture(page, "workspace-choose-1440")
@@ -343,8 +344,10 @@ def test_three_hundred_columns_with_unkind_names(visit, tmp_path):
         assert page.locator("#columns tbody tr:visible").count() == 8, "c29, and c290 to c296"
         page.fill("#find", "")
         assert page.locator("#columns bdi", has_text=RTL).first.is_visible()
+        page.fill("#find", RTL)  # what is filtered out has the same form, and takes axe a minute
         accessible(page)
         picture(page, f"wide-{width}")
+        page.fill("#find", "")
 
 
 def test_hundreds_of_codes_and_a_target_of_forty_values(visit, client, tmp_path):
@@ -387,6 +390,7 @@ def test_a_solve_that_takes_minutes_says_so_and_the_page_can_be_used(visit, resu
     page.check("input[name=scene][value='1']")
     page.wait_for_function("() => document.querySelector('#dots .score').textContent.includes('of 300')")
     accessible(page)
+    page.unroute_all(behavior="wait")  # an answer that comes after the test would fail the next one
 
 
 def test_a_studio_that_is_gone_leaves_a_page_that_can_be_read(visit, result):

@@ -154,7 +154,7 @@ def _table(table: Table) -> str:
     note = f", every {step}th row" if step > 1 else ""
     name = escape(table.name)
     return (
-        f"<details><summary>{name}: {len(table.rows)} rows{note} (<a href='{name}.csv'>{name}.csv</a>)</summary>"
+        f"<details><summary>{name}: {len(table.rows)} rows{note}</summary><p><a href='{name}.csv'>{name}.csv</a></p>"
         f"<div class='scroll' tabindex='0' role='group' aria-label='{name}'><table><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div></details>"
     )

@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from choral.show.options import AsJson, examples, print_json
+from choral.show.wrapping import paragraph
 
 EPILOG = examples("choral reproduce -o paper", "choral reproduce -o paper --only table-1 --only bsc-bec")
 
@@ -67,7 +68,9 @@ def reproduce(
             typer.echo(f"{part.section.name:<14} {said:<24} {part.seconds:6.1f} s")
         for name, claim in claims:
             if not claim.agrees:
-                typer.echo(f"≠ {name}, {claim.place}: {claim.what}. {claim.verdict}")
+                paragraph(f"≠ {name}, {claim.place}: {claim.what}. {claim.verdict}", "  ")
+        agree = sum(claim.agrees for _, claim in claims)
+        typer.echo(f"{agree} agree, {len(claims) - agree} differ, {len(unexplained)} of these unexplained")
         typer.echo(f"open {output / 'index.html'}")
     if unexplained:
         raise typer.Exit(1)

@@ -81,8 +81,8 @@ def continued(line: str) -> str:
     """A command to copy, in lines that the shell reads as one; broken before options alone.
 
     >>> print(continued("choral fit survey.csv --reveal outcome --protect " + "a" * 30 + " -o release.choral"))
-    choral fit survey.csv --reveal outcome --protect aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \\
-      -o release.choral
+    choral fit survey.csv --reveal outcome \\
+      --protect aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa -o release.choral
     """
     lines = [""]
     for part in re.split(r" (?=-)", line):

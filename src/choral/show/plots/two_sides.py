@@ -15,6 +15,8 @@ from choral.show.plots.style import BLUE, COLOURS, GREY, INK, altair, finished, 
 
 MOST_STEMS = 60
 """Up to so many codes a stem leads from what was known before to each dot, and each has its mark on a straight line."""
+FAINT = 0.2
+"""Of a dot that hardly moves under a code that moves another value at least twice as far."""
 HEIGHT = 240
 """Of the panel at the left, and of all at the right where they are few; in pixels."""
 LEGEND = 70
@@ -104,6 +106,7 @@ def draw(picture: Picture, width: int = WIDE, titled: bool = True) -> Any:
         shares = (1.0,) if picture.left is None else picture.left.shares
         sides.append(_right(alt, picture.right, shares, width - first - BETWEEN if beside else width - 36))
     chart = (alt.hconcat if beside else alt.vconcat)(*sides, spacing=40 if beside else 22)
+    chart = chart.resolve_legend(color="independent")  # a legend stands below its own side
     return finished(
         chart, picture.finding if titled else "", picture.notes if titled else (), width=width if beside else 330
     )
@@ -114,13 +117,17 @@ def _left(alt: Any, left: Left, width: int) -> Any:
     middles = [(a + b) / 2 for a, b in pairwise(edges)]
     advice = left.advice or [""] * len(left.shares)
     steps, dots, before = [], [], []
+    far = [max(abs(s.heights[i] - s.before) for s in left.series) for i in range(len(left.shares))]
+    if len(left.series) > 1:
+        far = [max(move, max(far) / 2) for move in far]
     for series in left.series:
         ends = [*series.heights, series.heights[-1]]
         steps += [{"value": series.name, "x": x, "p": p} for x, p in zip(edges, ends, strict=True)]
         before.append({"value": series.name, "p": series.before})
         dots += [
             {"value": series.name, "x": x, "p": p, "weight": share, "before": series.before, "advice": word}
-            for x, p, share, word in zip(middles, series.heights, left.shares, advice, strict=True)
+            | {"moved": 0.8 if abs(p - series.before) >= move / 2 else FAINT}
+            for x, p, share, word, move in zip(middles, series.heights, left.shares, advice, far, strict=True)
         ]
     kinds = list(dict.fromkeys(left.advice)) if left.advice else [series.name for series in left.series]
     y = alt.Y("p:Q", scale=alt.Scale(domain=_domain(left), nice=not left.share), title=None, axis=_axis(alt, left))
@@ -134,14 +141,19 @@ def _left(alt: Any, left: Left, width: int) -> Any:
         legend=legend,
     )
     one = alt.value(BLUE) if left.advice else colour
-    size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, max(left.shares)], range=[8, 320]), legend=None)
+    few = len(left.shares) <= MOST_STEMS
+    size = alt.Size(
+        "weight:Q", scale=alt.Scale(domain=[0, max(left.shares)], range=[8 if few else 3, 320]), legend=None
+    )
+    clear = alt.Opacity("moved:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None)
     known = alt.Chart(alt.Data(values=before)).mark_rule(strokeDash=[4, 3], strokeWidth=1.2).encode(y=y, color=one)
     curve = alt.Chart(alt.Data(values=steps)).mark_line(interpolate="step-after", strokeWidth=1, opacity=0.55)
     marks = alt.Chart(alt.Data(values=dots))
     layers = [known, curve.encode(x=x, y=y, color=one)]
-    if len(left.shares) <= MOST_STEMS and len(left.series) == 1:
+    if few and len(left.series) == 1:
         layers.append(marks.mark_rule(color=BLUE, opacity=0.35).encode(x=x, y=y, y2="before:Q"))
-    layers.append(marks.mark_circle(opacity=0.8, stroke=INK, strokeWidth=0.6).encode(x=x, y=y, size=size, color=colour))
+    spots = marks.mark_circle(stroke=INK, strokeWidth=0.6 if few else 0.2)
+    layers.append(spots.encode(x=x, y=y, size=size, color=colour, opacity=clear))
     heading = _heading(alt, short(left.heading, width // 7), short(left.note, width // LETTER))
     height = HEIGHT if legend is None else HEIGHT - LEGEND
     return alt.layer(*layers).properties(width=width, height=height, title=heading)

@@ -238,6 +238,8 @@ def _results(workspace: Workspace) -> APIRouter:
     @routes.get("/results/{name}/{picture}.svg")
     def picture(name: str, picture: str) -> Response:
         path = workspace.result(name) / f"{picture}.svg"
+        if picture == result.NARROW_SIGNATURE:
+            picture, path = "signature", path if path.is_file() else path.with_name("signature.svg")
         if picture not in result.PICTURES or not path.is_file():
             raise HTTPException(404, "There is no such picture.")
         return FileResponse(path, media_type="image/svg+xml")

@@ -6,11 +6,13 @@ It is solved coarsely and for a short time, and nothing of it is kept: a release
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 from choral.design.limits import Limits
 from choral.errors import ChoralError
+from choral.problem.promises import read_promise
 from choral.release.fit import Posed, pose_table, release_of
 from choral.release.meaning import Meaning
 from choral.show.studio.question import Choices
@@ -26,6 +28,9 @@ MOST_COLUMNS = 60
 """Columns that are looked at one by one for a score, while somebody chooses."""
 MOST_CELLS = 1_000_000
 """Rows times columns from which a score is learned while somebody chooses: some seconds."""
+
+MOST_PRICED = 4
+"""Promises against what others know whose cost is said: each takes another quick answer."""
 
 
 class Turns:
@@ -67,7 +72,7 @@ def estimate(choices: Choices, source: Source) -> dict[str, Any]:
         "states": posed.problem.size,
         "use": list(posed.recipe.use),
         "remarks": list(release.remarks),
-        "costs": _costs(choices, source, posed, found.information),
+        "costs": _costs(choices, source, posed, meaning),
         "seconds": time.monotonic() - began,
     }
 
@@ -76,20 +81,31 @@ def _quick(choices: Choices) -> Limits:
     return Limits(rel_tol=CLOSE, time_limit=SECONDS, codes=choices.codes)
 
 
-def _costs(choices: Choices, source: Source, posed: Posed, told: float) -> list[dict[str, Any]]:
-    """For each thing that others may know: bits that the code would tell more without the promise against it.
+def _costs(choices: Choices, source: Source, posed: Posed, told: Meaning) -> list[dict[str, Any]]:
+    """For each thing that others may know: what would be told more without the promise against it.
 
-    Of a learned score this is not said: without the promise another score would be learned.
+    In right guesses, a share of the records, and in bits. Where a score was learned it stays the same: without the promise
+    another one would be learned, which costs as much time as all the rest.
     """
-    if posed.recipe.points is not None or len(choices.against) > 4:
-        return []
     found = []
-    for known in choices.against:
+    for known in choices.against[:MOST_PRICED]:
         without = choices.model_copy(update={"against": [one for one in choices.against if one != known]})
         try:
-            other = pose_table(source, without.question(), without.rules(source.columns))
-            more = release_of(other, without.question(other), _quick(without)).information
+            other = (
+                pose_table(source, without.question(), without.rules(source.columns))
+                if posed.recipe.points is None
+                else _unpromised(posed, known)
+            )
+            more = Meaning(release_of(other, without.question(other), _quick(without)))
         except ChoralError:
             continue
-        found.append({"known": known, "bits": max(0.0, more - told)})
+        right = float(more.told.guess_after - told.told.guess_after)
+        bits = more.release.information - told.release.information
+        found.append({"known": known, "right": max(0.0, right), "bits": max(0.0, bits)})
     return found
+
+
+def _unpromised(posed: Posed, known: list[str]) -> Posed:
+    """The same states and score, without what is promised to whoever knows these columns."""
+    kept = tuple(promise for promise in posed.recipe.given if set(read_promise(promise).known) != set(known))
+    return replace(posed, recipe=replace(posed.recipe, given=kept))

@@ -36,6 +36,8 @@ MOST_VALUES = 60
 """A column with more values is not played."""
 PICTURED = "pictures.json"
 PICTURES = ("signature", "ladder", "posteriors", "channel", "closing")
+NARROW_SIGNATURE = "signature-narrow"
+"""The first picture for telephones; results of earlier versions have none."""
 
 
 def view_of(
@@ -231,10 +233,12 @@ def draw_pictures(
         posterior_plot,
         signature_plot,
     )
+    from choral.show.plots.signature import finding
     from choral.show.plots.style import finding_of
+    from choral.show.plots.two_sides import NARROW
 
     charts: dict[str, Callable[[], Any]] = {
-        "signature": lambda: signature_plot(found),
+        "signature": lambda: signature_plot(found, titled=False),
         "ladder": lambda: ladder_plot(found),
         "posteriors": lambda: posterior_plot(found),
         "channel": lambda: channel_plot(found),
@@ -244,7 +248,10 @@ def draw_pictures(
     findings = {}
     for name, make in charts.items():
         chart = make()
-        findings[name] = finding_of(chart)
+        findings[name] = finding(found) if name == "signature" else finding_of(chart)
+        if name == "signature":
+            narrow = as_following_svg(signature_plot(found, NARROW, titled=False))
+            write_whole(folder / f"{NARROW_SIGNATURE}.svg", narrow, True)
         write_whole(folder / f"{name}.svg", as_following_svg(chart), True)
         write(folder, PICTURED, findings)
         drawn(name, findings[name])

@@ -9,8 +9,11 @@ const TITLES = { signature: "Told and hidden", ladder: "How much is told", poste
 export function picture(view, name, where = "") {
   return h("figure", {},
     h("div", { class: "paper", tabindex: 0, role: "region", "aria-label": `${TITLES[name]}, ${view.name.replace("-", " ")}${where}` },
-      h("img", { src: `/results/${view.name}/${name}.svg`, alt: view.pictures[name], "data-picture": name })),
-    h("figcaption", {}, `${TITLES[name]}. ${view.pictures[name]}.`));
+      h("picture", {},
+        name === "signature" ? h("source", { media: "(max-width: 44rem)", srcset: `/results/${view.name}/signature-narrow.svg` }) : null,
+        h("img", { src: `/results/${view.name}/${name}.svg`, alt: view.pictures[name], "data-picture": name }))),
+    name === "signature" ? h("figcaption", {}, "A dot is a code, its area how often it is seen; dashed is what is known without it. "
+      + "A straight line is the same under every code; a band, within a budget, is not.") : null);
 }
 
 // The first picture at once, the others folded; in place while they are being drawn.

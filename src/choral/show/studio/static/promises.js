@@ -101,7 +101,7 @@ function showAgainst() {
   options(at("known"), known.map((name) => [name, name]), known.includes(at("known").value) ? at("known").value : known[0]);
   const price = (one) => {
     const found = costs.find((cost) => cost.known.join("\n") === one.join("\n"));
-    return found ? ` costs ${bits(found.bits)}` : "";
+    return found ? ` costs ${found.right >= 0.0005 ? `${(100 * found.right).toFixed(1)} points of right guesses, ` : ""}${bits(found.bits)}` : "";
   };
   const remove = (one) => {
     against = against.filter((other) => other !== one);

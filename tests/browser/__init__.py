@@ -1,0 +1,1 @@
+"""Pages in a real browser: one for all modules of this folder, closed when it is left."""

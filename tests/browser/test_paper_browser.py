@@ -1,0 +1,62 @@
+"""The paper's page in a browser: agree and differ in sight, nothing lost on a telephone, axe content, print with numbers."""
+
+from __future__ import annotations
+
+import pytest
+from browsing import AXE, PATIENCE, needs_chromium
+from in_process import choral
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Two sections that take a moment, one with differences; the page is the same for all."""
+    folder = tmp_path_factory.mktemp("paper") / "all"
+    assert choral("reproduce", "-o", folder, "--quick", "--only", "codes", "--only", "statistic").returncode == 0
+    return (folder / "index.html").as_uri()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_agree_and_differ_are_in_sight_and_lead_on(browser, address, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    asked = []
+    context.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    verdict = page.locator(".verdict")
+    assert "agree" in verdict.inner_text()
+    assert "differ" in verdict.inner_text()
+    box = verdict.bounding_box()
+    assert box["y"] + box["height"] <= 800
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    links = page.locator("nav a")
+    assert links.count() == 3  # where the paper differs, and the sections
+    links.last.click()
+    target = page.locator(links.last.get_attribute("href")).bounding_box()
+    assert -1 < target["y"] < 800
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("() => axe.run()")
+    assert [(one["id"], [node["target"] for node in one["nodes"]][:2]) for one in found["violations"]] == []
+    assert all(url.startswith(("file:", "data:")) for url in asked)
+    context.close()
+
+
+def test_print_has_margins_and_page_numbers_and_no_navigation(browser, address):
+    page = browser.new_page(color_scheme="dark")
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    page.emulate_media(media="print")
+    assert page.locator("nav").is_hidden()
+    rules = page.evaluate("() => [...document.styleSheets[0].cssRules].map((rule) => rule.cssText).join(' ')")
+    for words in ("counter(page)", "counter(pages)", "margin: 15mm 14mm 17mm"):
+        assert words in rules
+    kept = page.evaluate(
+        "() => [...document.querySelectorAll('tr, figure')].map((e) => getComputedStyle(e).breakInside)"
+    )
+    assert kept
+    assert set(kept) == {"avoid"}
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+    page.close()
