@@ -192,7 +192,7 @@ def of_even_bits(rows, **members):
 
     def change(document):
         of_one_column([(1, 2), (1, 2)], protect=[["B"]], use=["A", "B"], reveal=["A"])(document)
-        cells = [[a, b, "5"] for a in (0, 1) for b in (0, 1)]
+        cells = [[a, b, "2"] for a in (0, 1) for b in (0, 1)]
         document["law"] |= {"columns": ["A", "B"], "alphabets": [[0, 1], [0, 1]], "cells": cells}
         codes = 1 + max(y for row in rows for y, _ in row[1:])
         document["channel"] = {"codes": codes, "states": [cell[:2] for cell in cells], "rows": [*map(list, rows)]}
@@ -211,7 +211,7 @@ LONG = [["10000000000000000", [0, "10000000000000000"]]] * 4
 REFUSED = [
     ("joint", of_even_bits(CANCELLING)),
     ("joint", of_even_bits(NEVER, budgets=[{"ratio": "2"}], claims={
-        "information": "0.000000000000000", "upper_bound": "0.000000000000000", "leakage": ["0.395815602834463"]})),
+        "information": "0.000000000000000", "upper_bound": "0.000000000000000", "leakage": ["0.395815602003359"]})),
     *(("joint", put(key, value)) for key in ("use", "reveal") for value in ([{}], [["X1"]])),
     ("joint", put("protect", [[{}]])),
     ("joint", lambda d: d["channel"]["states"].append([9, 9, 9])),

@@ -48,6 +48,15 @@ def test_a_column_that_the_code_does_not_look_at_is_side_knowledge_too_and_the_p
         assert priced(release, table, worst, 10).still_told == pytest.approx(0, abs=1e-9)
 
 
+def test_what_is_hidden_given_a_column_alone_is_looked_at_beside_columns_that_the_release_does_not_know():
+    """Equalised odds on a table with one more column: `choral fit` ended in an error after it had saved."""
+    rows = xor_rows(twin=lambda a, b: "xy"[b])
+    release = ch.fit(rows, "W", ["a | W"], use=["b", "W"])
+    with opened(rows) as table:
+        found = {fear.promise: fear.leak.bits for fear in fears(release, table)}
+    assert found["a | twin"] == pytest.approx(1)  # the code tells W, which with b is a
+
+
 def test_the_price_of_a_promise_is_what_a_fit_with_it_tells():
     rows = [
         {"W": w, "a": a, "v": v}

@@ -212,7 +212,9 @@ def _value_of(law: Joint, names: Sequence[str], cell: Cell) -> str:
 
 
 def _protected(recipe: Recipe) -> list[str]:
-    return [name for group in recipe.protect for name in group]
+    """Columns that are hidden, from everybody or from whoever knows others."""
+    groups = [*recipe.protect, *(read_promise(text).hidden for text in recipe.given)]
+    return list(dict.fromkeys(name for group in groups for name in group))
 
 
 def _columns_of(recipe: Recipe) -> list[str]:

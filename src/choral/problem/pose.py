@@ -72,7 +72,7 @@ def _posed(law: Law, question: Question) -> Problem:
     if given:
         written = given[0] if isinstance(given[0], str) else given[0].written
         raise ProblemError(
-            f"'{written}' with a {type(law).__name__} law, whose samples are protected alike.",
+            f"'{written}' with a law of the kind {type(law).__name__}, whose samples are protected alike.",
             "Say order=2 in place of protect: then whoever knows one sample learns nothing more about another (order=k: "
             "whoever knows k - 1 of them). A Joint law of the samples takes conditions.",
         )
@@ -147,7 +147,7 @@ def with_utility(law: Law, problem: Problem, utility: Any) -> Problem:
         return problem
     if law.table is None:
         raise ProblemError(
-            f"utility={found.name} with a {type(law).__name__} law.",
+            f"utility={found.name} with a law of the kind {type(law).__name__}.",
             "Give a Joint law, or leave out utility=: compact laws are solved for bits.",
         )
     if problem.budgets:

@@ -199,7 +199,10 @@ def _ordered(groups: list[tuple[str, ...]], order: int) -> list[tuple[str, ...]]
     columns = [group[0] for group in groups]
     order = index(order)
     if order > len(columns):
-        raise ProblemError(f"order={order}, but only {len(columns)} columns are protected.", "Lower the order.")
+        raise ProblemError(
+            f"order={order}, but only {len(columns)} columns are protected from everybody.",
+            "Lower the order, or name more columns; promises given a column stand beside it.",
+        )
     chosen = []
     for group in combinations(columns, order):
         chosen.append(group)

@@ -162,6 +162,13 @@ def about_table(release: Release) -> dict[str, Any]:
     }
 
 
+def _part(share: float) -> str:
+    """A share of the records in whole percents; below one as it is."""
+    from choral.describe.display import percent
+
+    return percent(share) if share < 0.01 else f"{share:.0%}"
+
+
 def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
     """What a release says of its table and of the rules for it, for people."""
     from choral.tables.bins import understood
@@ -170,7 +177,7 @@ def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
     into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
     share = share_merged(release.disclosure.problem, recipe)
     what = (
-        f"{counted(sum(recipe.merged), 'combination')} into {into}, {share:.0%} of the records: those that occur"
+        f"{counted(sum(recipe.merged), 'combination')} into {into}, {_part(share)} of the records: those that occur"
         if recipe.merged
         else "none occurs"
     )
