@@ -209,6 +209,7 @@ LONG = [["10000000000000000", [0, "10000000000000000"]]] * 4
 """A denominator that is just too long for a word of a computer."""
 
 REFUSED = [
+    *(("joint", put("version", value)) for value in (0, -1, 3, "1", None, 1.0, True)),
     ("joint", of_even_bits(CANCELLING)),
     ("joint", of_even_bits(NEVER, budgets=[{"ratio": "2"}], claims={
         "information": "0.000000000000000", "upper_bound": "0.000000000000000", "leakage": ["0.395815602003359"]})),
@@ -290,11 +291,15 @@ REFUSED = [
     ("exchangeable", put("channel", "states", 0, [12, 0])),
     ("exchangeable", lambda d: d.update(version=2, given=[{"hidden": ["any 1"], "known": ["type"]}])),
     ("exchangeable", lambda d: d.update(also=[{"kind": "table"}])),
+    ("exchangeable", put("also", [{"kind": "table", "columns": ["W"], "alphabets": [[0, 1]], "cells": [[0, "2"], [1, "1"]]}])),
     *(("sensors", put("protect", [value])) for value in (["X4"], ["X0"], ["X01"], ["X1", "X2"], ["score"])),
     ("exchangeable", put("law", "prior", ["1/3", "2/3"])),
 ]  # fmt: skip
 
 PROMISES = [
+    ("joint", put("claims", "information", "٠.٠")),
+    ("exchangeable", put("reveal", ["any 1"])), ("exchangeable", put("use", ["W"])),
+    ("sensors", put("reveal", ["X1"])), ("sensors", put("use", ["X1"])),
     *(("joint", budget(value, "0.000000000000000")) for value in (
         {"leakage": "0"}, {"leakage": "-1"}, {"ratio": "1"}, {"bits": "2"}, {"leakage": "1" * 2001},
         {"leakage": "1", "ratio": "2"}, ["leakage"], "ratio", {},
@@ -304,7 +309,16 @@ PROMISES = [
 ]  # fmt: skip
 """What is no promise, where nothing is told, so that whatever is promised is kept."""
 
+
+def silent(document):
+    """One code, for every state."""
+    states = document["channel"]["states"]
+    document["channel"] = {"codes": 1, "states": states, "rows": [["1", [0, "1"]]] * len(states)}
+    document["claims"] = dict.fromkeys(("information", "upper_bound"), "0.000000000000000")
+
+
 TAKEN = [
+    ("exchangeable", both(silent, put("protect", [["any 12"]]))),
     ("joint", of_even_bits(LONG)),
     ("joint", put("notes", {"n": 10**999})),
     ("given", further(APART, APART_ALIKE)),
@@ -344,6 +358,15 @@ TAKEN = [
 ]  # fmt: skip
 
 TEXTS = [
+    lambda t: t.replace('"notes": {', '"notes": {"a": NaN, ', 1),
+    lambda t: t.replace('"notes": {', '"notes": {"a": "\\ud800", ', 1),
+    lambda t: t.replace('"digest": "', '"digest": "0', 1),
+    lambda t: t.replace('"made by"', '"made of"', 1),
+    lambda t: t.replace('":', '";', 1),
+    lambda t: t.replace('",\n', '";\n', 1),
+    lambda t: t.rstrip()[:-1] + ",}",
+    lambda t: t.replace(']],"columns"', '],],"columns"', 1),
+    lambda t: "{7: 7," + t[1:],
     lambda t: t.replace('"reveal":', '"reveal": ["X1"],\n"reveal":', 1),
     lambda t: t.replace('"cells":', '"cells": [], "cells":', 1),
     lambda t: t.replace('"notes": {', '"notes": {"a": 1, "a": 1, ', 1),
