@@ -291,7 +291,9 @@ REFUSED = [
     ("exchangeable", put("channel", "states", 0, [12, 0])),
     ("exchangeable", lambda d: d.update(version=2, given=[{"hidden": ["any 1"], "known": ["type"]}])),
     ("exchangeable", lambda d: d.update(also=[{"kind": "table"}])),
-    ("exchangeable", put("also", [{"kind": "table", "columns": ["W"], "alphabets": [[0, 1]], "cells": [[0, "2"], [1, "1"]]}])),
+    ("exchangeable", put("also", [
+        {"kind": "table", "columns": ["W"], "alphabets": [[0, 1]], "cells": [[0, "2"], [1, "1"]]},
+    ])),
     *(("sensors", put("protect", [value])) for value in (["X4"], ["X0"], ["X01"], ["X1", "X2"], ["score"])),
     ("exchangeable", put("law", "prior", ["1/3", "2/3"])),
 ]  # fmt: skip
