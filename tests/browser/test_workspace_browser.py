@@ -105,6 +105,7 @@ def test_choices_are_beside_the_outcome_and_solve_is_in_sight(visit, result, peo
         page.evaluate("(y) => scrollTo({top: y, behavior: 'instant'})", scroll)
         solve = box(page, "#start")
         assert 0 <= solve["top"] < solve["bottom"] <= 900, scroll
+    assert box(page, "footer")["bottom"] > 850, "below the page there is nothing"
     page.set_viewport_size({"width": 1099, "height": 900})
     assert box(page, ".choices")["bottom"] <= box(page, ".outcome")["top"]
 

@@ -73,10 +73,12 @@ function showEstimate(quick) {
   }
   const learned = quick.learned ? ", by a learned score" : "";
   at("quick").replaceChildren(
-    h("p", { id: "estimated" }, `Quick estimate: ${quick.said}.`),
+    h("p", { id: "estimated", class: "good" }, `Quick estimate: ${quick.said}.`),
     h("p", { class: "quiet" }, `${bits(quick.information)} to ${bits(quick.upper_bound)}, with ${many(quick.codes, "code")}${learned}. `
       + "Solving makes it exact, certified and ready to be given away."),
     ...quick.remarks.map((text) => h("p", { class: "quiet" }, text)));
+  at("feasible").className = "quiet"; // guesses first, then what is known in bits
+  at("feasible").before(at("quick"));
   showCosts(quick.costs);
 }
 
