@@ -14,6 +14,7 @@ import threading
 import time
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 from laws import exactly_private
 from scale import private_in_integers, sensors, symmetric
@@ -23,6 +24,7 @@ from choral.design.solvers import choose
 from choral.errors import ProblemError
 from choral.problem.form import Form
 from choral.problem.solution import Status
+from choral.solvers.lines.factors import inverse_roots
 
 SLACK = 1e-12
 PATIENCE = 120
@@ -318,3 +320,11 @@ def test_the_choice_is_told():
     assert "transport (rank 2" in ch.disclose(ch.Exchangeable([F(1, 2)] * 2, ch.bsc(F(1, 5)), 9)).how
     assert ch.disclose(ch.examples.bsc_and_bec()).how.startswith("enumeration of 4 extreme points")
     assert "asked for" in ch.disclose(ch.examples.bsc_and_bec(), solver="sandwich").how
+
+
+def test_a_search_writes_nothing_to_the_terminal(capfd):
+    """A group that leaves no equation to a class had LAPACK complain there, which broke what `--json` prints."""
+    roots, scale = inverse_roots(np.zeros((2, 0, 0)))
+    assert (roots.shape, scale.shape) == ((2, 0, 0), (2, 0))
+    ch.disclose(a_law(1, 2, (2, 2)), solver="sandwich")
+    assert capfd.readouterr() == ("", "")

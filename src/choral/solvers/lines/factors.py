@@ -81,6 +81,8 @@ def inverse_roots(matrices: Array) -> tuple[Array, Array]:
     index = np.arange(matrices.shape[-1])
     roots = np.empty_like(unit)
     for matrix, root in zip(unit, roots, strict=True):
+        if not matrix.size:  # LAPACK complains of it, on the terminal of whoever asked
+            continue
         damping = RIDGE
         while True:
             matrix[index, index] = 1 + damping
