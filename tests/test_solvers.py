@@ -26,8 +26,9 @@ from choral.solvers.lines import chunks as chunks_of
 from choral.solvers.lines import elimination, memory
 from choral.solvers.lines.chords import ENTROPY, chord_costs, interpolated_multipliers, slopes
 from choral.solvers.lines.classes import ClassesFirst
+from choral.solvers.lines.indicators import ByIndicators, Indicators
 from choral.solvers.lines.interior_point import InteriorPoint, equality_error, repaired_bound
-from choral.solvers.lines.partition import finest, whiten
+from choral.solvers.lines.partition import Sizes, finest, whiten
 from choral.solvers.lines.refinement import enclosed
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
 from choral.solvers.lines.sandwich import conditional_entropy, sandwiched
@@ -222,7 +223,8 @@ def test_sums_over_classes_give_the_step_that_products_give(sizes):
     p, M, d = random_groups(len(sizes), sizes, 60)
     partition = finest(p, M)
     assert len(partition.share) == max(sizes)
-    white, _ = whiten(p, M)
+    white, back = whiten(p, M)
+    sets = Indicators.of(M, back)
     assert partition.rest.shape[1] == white.shape[1] - max(sizes) + 1
     rng = np.random.default_rng(0)
     g, row_gap, column_gap = rng.normal(size=d.shape), rng.normal(size=60), rng.normal(size=(7, white.shape[1]))
@@ -234,6 +236,7 @@ def test_sums_over_classes_give_the_step_that_products_give(sizes):
         elimination.LinesFirst(white, d, chunks, None),
         elimination.StatesFirst(white, d, 0, chunks),
         ClassesFirst(white, d, 3, chunks, partition),
+        ByIndicators(white, d, 2, chunks, sets),
     ):
         dlam, dnu = system.solve(g, row_gap, column_gap)
         moves.append(g + d * (dlam[:, None] + white @ dnu.T))
@@ -268,7 +271,7 @@ def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch):
     whole = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4)
     first, last = whole.history[0].lines, whole.history[-1].lines
     assert last > first
-    monkeypatch.setattr(memory, "available", lambda: memory.needed(256, last, 8, None, InteriorPoint().threads))
+    monkeypatch.setattr(memory, "available", lambda: memory.needed(Sizes(256, 8), last, InteriorPoint().threads))
     said = []
     part = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4, progress=lambda _low, _high, message: said.append(message))
     assert part.status.value == "level limit"
@@ -278,9 +281,9 @@ def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 4e5)
     with pytest.raises(TooLargeError, match=r"256 states with 8 equations .* About \d+ states would fit"):
         sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4)
-    fit = int(re.search(r"About (\d+)", str(memory.too_large(256, first, 8, 2))).group(1))
-    assert memory.fits(fit, first, 8, None, 2)
-    assert not memory.fits(fit + 1, first, 8, None, 2)
+    fit = int(re.search(r"About (\d+)", str(memory.too_large(Sizes(256, 8), first, 2))).group(1))
+    assert memory.fits(Sizes(fit, 8), first, 2)
+    assert not memory.fits(Sizes(fit + 1, 8), first, 2)
 
 
 def test_one_worker_finds_what_two_find():

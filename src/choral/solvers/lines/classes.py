@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from choral.solvers.lines.chunks import Array, Chunks
-from choral.solvers.lines.factors import Cholesky, inverse_roots, spread_over_lines
+from choral.solvers.lines.factors import Cholesky, WithoutStates, inverse_roots, spread_over_lines
 from choral.solvers.lines.partition import Partition
 
 SMALL = 2.5
@@ -28,16 +28,15 @@ def work(states: int, lines: int, classes: int, rest: int) -> float:
     return SMALL * (of_states + of_classes) + border**3 / 3
 
 
-class ClassesFirst:
-    """The Newton matrix by classes; the multipliers of the reference line are fixed (gauge)."""
+class ClassesFirst(WithoutStates):
+    """The Newton matrix by classes."""
 
     def __init__(self, M: Array, d: Array, reference: int, chunks: Chunks, partition: Partition) -> None:
-        self._M, self._d, self._chunks, self._partition = M, d, chunks, partition
-        self._free = np.arange(d.shape[1]) != reference
+        super().__init__(M, d, reference, chunks)
         classes, rest, lines = len(partition.share), partition.rest.shape[1], d.shape[1] - 1
-        self._total, self._own = spread_over_lines(d)
-        total, own = self._total[partition.order], self._own[partition.order][:, self._free]
-        scaled = d[partition.order][:, self._free] / np.sqrt(total)[:, None]
+        self.total, of_lines = spread_over_lines(d)
+        total, own = self.total[partition.order], of_lines[partition.order][:, self.free]
+        scaled = d[partition.order][:, self.free] / np.sqrt(total)[:, None]
         weighted = partition.mass[:, None] * M[partition.order]
         self._of_classes, self._of_rest = partition.sums(weighted).T, weighted.T @ partition.rest
         self._roots, self._scale = np.empty((classes, lines, lines)), np.empty((classes, lines))
@@ -75,25 +74,15 @@ class ClassesFirst:
         inside -= stacked.T @ self._stacked
         self._factor = Cholesky(inside, chunks)
 
-    def solve(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
-        """As `Elimination` has it, with one step of refinement."""
-        dlam, dnu = self._once(g, row_gap, column_gap)
-        found = g + self._d * (dlam[:, None] + self._M @ dnu.T)
-        more, further = self._once(found, row_gap, column_gap)
-        return dlam + more, dnu + further
-
-    def _once(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
-        M, d, free = self._M, self._d, self._free
-        base = (row_gap - g.sum(axis=1)) / self._total
-        wanted = (column_gap - (g + d * base[:, None]).T @ M)[free]
+    def multipliers(self, wanted: Array) -> Array:
+        """From the system of the equations that are left, then class by class."""
         classes, lines = self._scale.shape
         half = np.matmul(self._roots, ((wanted @ self._of_classes).T * self._scale)[:, :, None]).reshape(-1)
-        right = (wanted @ self._of_rest).T.ravel() - self._stacked.T @ half
-        of_rest = self._factor.solve(right)
+        of_rest = self._factor.solve((wanted @ self._of_rest).T.ravel() - self._stacked.T @ half)
         half -= self._masses @ (self._masses.T @ half)
         half -= self._stacked @ of_rest
         back = np.matmul(half.reshape(classes, 1, lines), self._roots)[:, 0, :] * self._scale
-        dnu = np.zeros_like(column_gap)
-        dnu[free] = back.T @ self._of_classes.T + of_rest.reshape(-1, lines).T @ self._of_rest.T
-        dlam: Array = base - np.einsum("sl,sl->s", d, M @ dnu.T) / self._total
-        return dlam, dnu
+        found: Array = back.T @ self._of_classes.T + of_rest.reshape(-1, lines).T @ self._of_rest.T
+        return found
+
+    solve = WithoutStates.solved_twice

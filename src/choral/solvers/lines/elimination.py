@@ -1,9 +1,11 @@
-"""The linear algebra of a Newton step: states in pieces over threads, three orders of elimination.
+"""The linear algebra of a Newton step: states in pieces over threads, and several orders of elimination.
 
 States first leaves a system of lines × equations, lines first one of states × states. Most equations say that the sums over
 the classes of a partition of the states (the values of a protected group) are as they should be: then lines first needs sums
 over classes in place of products, and classes first (`choral.solvers.lines.classes`) leaves a system of lines × those
-equations that the partition does not have. All solve the same system, and the one that takes least work is taken.
+equations that the partition does not have. Where all equations are about sets of states, and a state is in few of them, the
+system of lines × equations is a sum over pairs of sets (`choral.solvers.lines.indicators`). All solve the same system, and
+the one that takes least work is taken.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ import numpy as np
 from choral.solvers.lines.chunks import Array, Chunks
 from choral.solvers.lines.classes import ClassesFirst
 from choral.solvers.lines.classes import work as work_of_classes
-from choral.solvers.lines.factors import Cholesky, inverse_roots, spread_over_lines
-from choral.solvers.lines.partition import Partition
+from choral.solvers.lines.factors import Cholesky, WithoutStates, inverse_roots, spread_over_lines
+from choral.solvers.lines.indicators import ByIndicators
+from choral.solvers.lines.indicators import work as work_of_indicators
+from choral.solvers.lines.partition import Basis, Partition, Sizes
 
 STACK = 2**25
 """Numbers in the stack of columns that one product takes at once: 256 MB. Smaller ones spend their time adding up results."""
@@ -30,20 +34,15 @@ class Elimination(Protocol):
         ``row_gap`` and column moments ``column_gap``."""
 
 
-class StatesFirst:
+class StatesFirst(WithoutStates):
     """Eliminates the row constraints; the Schur complement has one row per (line, column).
 
     ``S = sum_x M_x M_x' (x) (diag(d_x) - d_x d_x' / D_x)``, built in chunks of states.
-    The multipliers of the reference line are fixed (gauge).
     """
 
     def __init__(self, M: Array, d: Array, reference: int, chunks: Chunks) -> None:
-        self._M, self._d, self._chunks = M, d, chunks
-        lines, rank = d.shape[1], M.shape[1]
-        self._D = np.empty(len(M))
-        self._free = np.arange(lines) != reference
-
-        free = self._free
+        super().__init__(M, d, reference, chunks)
+        lines, rank, free = d.shape[1], M.shape[1], self.free
         size = (lines - 1) * rank
         index = np.arange(lines - 1)
 
@@ -54,7 +53,7 @@ class StatesFirst:
             flat, block = space
             mt = np.ascontiguousarray(M[rows].T)
             total, rest = spread_over_lines(d[rows])
-            self._D[rows] = total
+            self.total[rows] = total
             dt = np.ascontiguousarray((d[rows] / np.sqrt(total)[:, None]).T)
             count = len(total)
             cube = flat[: size * count].reshape(lines - 1, rank, count)
@@ -69,26 +68,9 @@ class StatesFirst:
 
         self._factor = Cholesky(chunks.total_with(scratch, schur), chunks)
 
-    def solve(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
-        M, d, D = self._M, self._d, self._D
-        base = np.empty(len(M))
-
-        def moments(rows: slice) -> Array:
-            base[rows] = (row_gap[rows] - g[rows].sum(axis=1)) / D[rows]
-            return (g[rows] + d[rows] * base[rows, None]).T @ M[rows]
-
-        rhs = column_gap - self._chunks.total(moments)
-        dnu = np.zeros_like(rhs)
-        free = self._free
-        dnu[free] = self._factor.solve(rhs[free].ravel()).reshape(rhs[free].shape)
-        dlam = np.empty(len(M))
-
-        def rows_multiplier(rows: slice) -> None:
-            pull = np.einsum("sl,sl->s", d[rows], M[rows] @ dnu.T)
-            dlam[rows] = base[rows] - pull / D[rows]
-
-        self._chunks.each(rows_multiplier)
-        return dlam, dnu
+    def multipliers(self, wanted: Array) -> Array:
+        """From the Schur complement."""
+        return self._factor.solve(wanted.ravel()).reshape(wanted.shape)
 
 
 class LinesFirst:
@@ -191,28 +173,33 @@ class LinesFirst:
         return dlam, dnu + self._gram_solved(left)
 
 
-Order = Literal["states", "lines", "classes"]
+Order = Literal["states", "lines", "classes", "indicators"]
 
 
-def elimination(M: Array, d: Array, weight: Array, chunks: Chunks, partition: Partition | None) -> Elimination:
+def elimination(basis: Basis, d: Array, weight: Array, chunks: Chunks) -> Elimination:
     """The Newton matrix, factorised in the order that takes least work; weights are those of the lines."""
-    order, reference = least_work(len(M), d.shape[1], M.shape[1], partition), int(weight.argmax())
-    if order == "classes" and partition is not None:
-        return ClassesFirst(M, d, reference, chunks, partition)
+    M, order, reference = basis.white, least_work(basis.sizes, d.shape[1]), int(weight.argmax())
+    if order == "classes" and basis.partition is not None:
+        return ClassesFirst(M, d, reference, chunks, basis.partition)
+    if order == "indicators" and basis.indicators is not None:
+        return ByIndicators(M, d, reference, chunks, basis.indicators)
     if order == "lines":
-        return LinesFirst(M, d, chunks, partition)
+        return LinesFirst(M, d, chunks, basis.partition)
     return StatesFirst(M, d, reference, chunks)
 
 
-def least_work(states: int, lines: int, rank: int, partition: Partition | None) -> Order:
+def least_work(sizes: Sizes, lines: int) -> Order:
     """The order that takes least work: products to build its Schur complement, and to factorise it."""
-    left = rank if partition is None else min(rank, partition.rest.shape[1] + 1)
+    states, rank = sizes.states, sizes.rank
+    left = min(rank, sizes.rest + 1) if sizes.classes else rank
     work: dict[Order, float] = {
         "states": states * (lines * rank) ** 2 + (lines * rank) ** 3 / 3,
         "lines": states**2 * (lines * left + rank) + states**3 / 3,
     }
-    if partition is not None:
-        work["classes"] = work_of_classes(states, lines, len(partition.share), partition.rest.shape[1])
+    if sizes.classes:
+        work["classes"] = work_of_classes(states, lines, sizes.classes, sizes.rest)
+    if sizes.pairs:
+        work["indicators"] = work_of_indicators(sizes.entries, lines, rank)
     return min(work, key=lambda order: work[order])
 
 

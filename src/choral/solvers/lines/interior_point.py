@@ -17,7 +17,7 @@ import numpy as np
 
 from choral.solvers.lines.chunks import Array, Chunks, threads
 from choral.solvers.lines.elimination import Elimination, centred_duals, elimination
-from choral.solvers.lines.partition import Basis, Partition
+from choral.solvers.lines.partition import Basis
 
 Status = Literal["optimal", "stopped", "iteration limit", "stalled"]
 
@@ -134,10 +134,10 @@ class InteriorPoint:
         workers = self.threads
         with threads(workers) as pool:
             basis = basis or Basis.of(p, M)
-            main, white, unwhite = basis.main, basis.white, basis.back
+            main, unwhite = basis.main, basis.back
             nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
             z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
-            run = _Run(self, C[main], p[main], white, basis.partition, pool, workers)
+            run = _Run(self, C[main], p[main], basis, pool, workers)
             z_main, nu_white, iterations, status = run.solve(z_main, nu_white, should_stop, callback)
         weight = z_main.sum(axis=0)
         nu = (nu_white - weight @ nu_white / weight.sum()) @ unwhite.T  # the smallest gauge
@@ -160,14 +160,13 @@ class _Run:
         options: InteriorPoint,
         C: Array,
         p: Array,
-        M: Array,
-        partition: Partition | None,
+        basis: Basis,
         pool: ThreadPoolExecutor | None,
         workers: int,
     ) -> None:
-        self.options, self.C, self.p, self.M, self.partition = options, C, p, M, partition
+        self.options, self.C, self.p, self.M, self.basis = options, C, p, basis.white, basis
         states, lines = C.shape
-        rank = M.shape[1]
+        rank = self.M.shape[1]
         size = max(min(LARGE_PIECE, -(-states // workers)), SMALL_PIECE // lines)
         self.chunks = Chunks(states, size, pool, workers)
         self.z = np.empty_like(C)
@@ -270,7 +269,7 @@ class _Run:
         """Factorise the Newton matrix by the cheaper elimination; raises `LinAlgError` where floats cannot hold it."""
         if not np.isfinite(d).all():
             raise np.linalg.LinAlgError("a slack vanished")
-        return elimination(self.M, d, self.z.sum(axis=0), self.chunks, self.partition)
+        return elimination(self.basis, d, self.z.sum(axis=0), self.chunks)
 
     def step(
         self,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from choral.errors import TooLargeError
 from choral.solvers.lines.elimination import STACK, least_work
-from choral.solvers.lines.partition import Partition
+from choral.solvers.lines.partition import Sizes
 
 ARRAYS = 12
 """Arrays of states × lines that an interior point holds at its peak."""
@@ -16,13 +16,17 @@ SPARED = 0.9
 """Share of the free memory that may be taken: the rest is for what comes after."""
 
 
-def needed(states: int, lines: int, rank: int, partition: Partition | None, workers: int) -> float:
+def needed(sizes: Sizes, lines: int, workers: int) -> float:
     """Bytes at the peak of one linear program."""
-    order = least_work(states, lines, rank, partition)
-    size, stacks = {"states": lines * rank, "lines": states}.get(order, 0), workers * min(STACK, states * lines * rank)
-    if order == "classes" and partition is not None:
-        size, stacks = lines * partition.rest.shape[1], 0
-        stacks = len(partition.share) * lines * (2 * size + 4 * lines)
+    states, rank, order = sizes.states, sizes.rank, least_work(sizes, lines)
+    size, stacks = lines * rank, workers * min(STACK, states * lines * rank)
+    if order == "lines":
+        size = states
+    elif order == "classes":
+        size = lines * sizes.rest
+        stacks = sizes.classes * lines * (2 * size + 4 * lines)
+    elif order == "indicators":
+        stacks = lines**2 * (states + 3 * sizes.pairs)
     return 8.0 * (ARRAYS * states * lines + 2 * states * rank + stacks + (COPIES + workers) * size * size)
 
 
@@ -36,19 +40,20 @@ def available() -> float:
     return 1024.0 * int(found[0]) if found else float("inf")
 
 
-def fits(states: int, lines: int, rank: int, partition: Partition | None, workers: int) -> bool:
+def fits(sizes: Sizes, lines: int, workers: int) -> bool:
     """Whether there is memory for one linear program."""
-    return needed(states, lines, rank, partition, workers) <= SPARED * available()
+    return needed(sizes, lines, workers) <= SPARED * available()
 
 
-def too_large(states: int, lines: int, rank: int, workers: int) -> TooLargeError:
+def too_large(sizes: Sizes, lines: int, workers: int) -> TooLargeError:
     """That the first program does not fit, and how many states would."""
     free = SPARED * available()
+    states, rank = sizes.states, sizes.rank
     low, high = 0, states
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if needed(middle, lines, rank, None, workers) <= free else (low, middle)
-    wanted = needed(states, lines, rank, None, workers)
+        low, high = (middle, high) if needed(Sizes(middle, rank), lines, workers) <= free else (low, middle)
+    wanted = needed(sizes, lines, workers)
     return TooLargeError(
         f"A search over {states} states with {rank} equations takes {wanted / 1e9:.1f} GB of memory, and "
         f"{free / 1e9:.1f} GB can be taken.",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choral.solvers.lines.chunks import Array
+from choral.solvers.lines.indicators import Indicators
 
 RANK_TOLERANCE = 1e-12
 """Columns of equations below this (scaled) are taken as dependent; what is private is decided in integers, elsewhere."""
@@ -93,23 +94,48 @@ def finest(p: Array, M: Array) -> Partition | None:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """What the work of a Newton step depends on, beside the lines: states and rank; classes and the columns that are left
+    where there is a partition; pairs of sets, and how often states are in such, where equations are about sets."""
+
+    states: int
+    rank: int
+    classes: int = 0
+    rest: int = 0
+    pairs: int = 0
+    entries: int = 0
+
+
+@dataclass(frozen=True)
 class Basis:
     """Equations made ready for Newton steps: on all states but negligible ones, orthonormal under p, with their partition.
 
-    Multipliers of the given equations are `white` ones times `back` transposed.
+    Multipliers of the given equations are `white` ones times `back` transposed. `indicators` are pairs of sets, where all
+    equations are about sets.
     """
 
     main: NDArray[np.bool_]
     white: Array
     back: Array
-    partition: Partition | None
+    partition: Partition | None = None
+    indicators: Indicators | None = None
+
+    @property
+    def sizes(self) -> Sizes:
+        """Of its matrices."""
+        parts, sets = self.partition, self.indicators
+        return Sizes(
+            *self.white.shape,
+            *((0, 0) if parts is None else (len(parts.share), parts.rest.shape[1])),
+            *((0, 0) if sets is None else (sets.pairs.shape[0], int(sets.pairs.nnz))),
+        )
 
     @classmethod
-    def of(cls, p: Array, M: Array) -> Basis:
-        """For these masses and equations."""
-        main = main_states(p, NEGLIGIBLE)
+    def of(cls, p: Array, M: Array, whole: bool = False) -> Basis:
+        """For these masses and equations; `whole`: negligible states too."""
+        main = main_states(p, 0.0 if whole else NEGLIGIBLE)
         white, back = whiten(p[main], M[main])
-        return cls(main, white, back, finest(p[main], M[main]))
+        return cls(main, white, back, finest(p[main], M[main]), Indicators.of(M[main], back))
 
 
 def main_states(p: Array, negligible: float) -> NDArray[np.bool_]:

@@ -198,10 +198,9 @@ def enclosed(
     for level in range(LEVELS):
         if stopped():
             return best.result(Status.STOPPED)
-        size = len(p), cells.lines, basis.white.shape[1]
-        if not fits(*size, basis.partition, solver.threads):
+        if not fits(basis.sizes, cells.lines, solver.threads):
             if level == 0:
-                raise too_large(*size, solver.threads)
+                raise too_large(basis.sizes, cells.lines, solver.threads)
             best.say(f"{cells.lines} lines would not fit the memory")
             break
         before, began = best.gap, time.monotonic()

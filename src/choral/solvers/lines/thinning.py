@@ -19,7 +19,7 @@ from choral.problem.kernel import Floats
 from choral.solvers.lines.chunks import Chunks, threads
 from choral.solvers.lines.elimination import elimination
 from choral.solvers.lines.interior_point import EXACT
-from choral.solvers.lines.partition import Partition, finest, whiten
+from choral.solvers.lines.partition import Basis
 
 SHARES = (1e-3, 1e-4, 1e-5)
 """Entries below this share of their state are dropped; the first with which no information is lost is taken."""
@@ -35,22 +35,22 @@ def thinned(z: Floats, p: Floats, M: Floats, cost: Callable[[Floats], float]) ->
     if len(p) <= hubs:
         return z
     best = cost(z)
-    white, partition = whiten(p, M)[0], finest(p, M)
+    basis = Basis.of(p, M, whole=True)
     least = p.copy()
     least[np.argsort(-p)[:hubs]] = 0.0
     for share in SHARES:
-        found = _restored(np.where(z > share * least[:, None], z, 0.0), p, white, partition)
+        found = _restored(np.where(z > share * least[:, None], z, 0.0), p, basis)
         if found is not None and cost(found) <= best:
             return found
     return z
 
 
-def _restored(z: Floats, p: Floats, M: Floats, partition: Partition | None) -> Floats | None:
+def _restored(z: Floats, p: Floats, basis: Basis) -> Floats | None:
     """The nearest masses on the same entries, or fewer, that meet the equalities; None if that is not reached."""
     kept = z.sum(axis=1)
     if not kept.all():
         return None
-    z = z * (p / kept)[:, None]
+    z, M = z * (p / kept)[:, None], basis.white
     workers = min(8, os.cpu_count() or 1)
     with threads(workers) as pool:
         chunks = Chunks(len(p), PART, pool, workers)
@@ -61,7 +61,7 @@ def _restored(z: Floats, p: Floats, M: Floats, partition: Partition | None) -> F
             used = z.sum(axis=0) > 0
             part = np.ascontiguousarray(z[:, used])
             try:
-                system = elimination(M, part, part.sum(axis=0), chunks, partition)
+                system = elimination(basis, part, part.sum(axis=0), chunks)
             except LinAlgError:
                 return None
             dlam, dnu = system.solve(np.zeros_like(part), row_gap, column_gap[used])
