@@ -54,7 +54,7 @@ STAGES = {
     "while drawing": (engine._Run, "_ready"),
     "before the ledger settles": (ledger_entry.Entry, "settle"),
     "while writing": (engine._Run, "_write"),
-    "between commit and name": (engine, "_put_in_place"),
+    "between commit and name": (engine, "put_file_in_place"),
 }
 
 

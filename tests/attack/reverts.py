@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import choral.sklearn as estimators
 from choral import files
-from choral.draw import engine
+from choral.draw import asked, engine
 from choral.ledger import book, cards
 from choral.ledger import file as ledger_file
 from choral.release import card
@@ -26,7 +26,7 @@ from choral.verifier import core, laws, numbers, values
 
 def order(patch):
     """1: codes in the order of the table."""
-    patch.setattr(engine, "check_arrangement", lambda *_: "table")
+    patch.setattr(asked, "check_arrangement", lambda *_: "table")
 
 
 def studio_ledger(patch):

@@ -109,14 +109,14 @@ class Disclosure:
         return self.information / entropy if entropy else 0.0
 
     @cached_property
-    def guess_before(self) -> Fraction:
+    def guess_before(self) -> float:
         """The probability of guessing the target right without the code."""
-        return Fraction(max(self.problem.target.marginal), self.problem.total)
+        return max(self.problem.target.marginal) / self.problem.total
 
     @cached_property
-    def guess_after(self) -> Fraction:
+    def guess_after(self) -> float:
         """The probability of guessing the target right with the code."""
-        return sum((mass * max(law) for mass, law in zip(self.p_y, self.p_w_given_y, strict=True)), Fraction(0))
+        return float(sum(mass * max(law) for mass, law in zip(self.p_y, self.p_w_given_y, strict=True)))
 
     @property
     def leakage(self) -> dict[str, float]:

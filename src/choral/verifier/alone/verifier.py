@@ -1448,7 +1448,8 @@ def claims_of(document):
 CONVERSION, LOGARITHM = 20, 800  # steps
 DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 UP = Context(prec=60, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
-NEIGHBOURS = Decimal("1e-55")  # relative: what an interval of such numbers widens by is far below every digit that is shown
+# Relative: what an interval of such numbers widens by is far below every digit that is shown.
+NEIGHBOURS = Decimal("1e-55")
 
 
 def interval(number):
