@@ -49,8 +49,6 @@ FEW_POINTS = {2: 3_000, 3: 20_000, 4: 20_000}
 """Up to this many extreme points (by the upper bound theorem) enumeration is preferred, by the target's values."""
 MANY_POINTS = 60_000
 """The same for targets with more values, where only enumeration proves the optimum."""
-LOST = 100
-"""Tolerances that repair may cost before a channel is not called optimal: within what floats can tell it costs none."""
 FLOATS = 1e-9
 """Bits: what floats get wrong of an information, at the most."""
 MOST_PAIRS = 1_000_000
@@ -249,7 +247,9 @@ class ByLines:
         rough = Sandwich(limits.tol, limits.rel_tol).solve(problem, clock.say, clock.stopped)
         few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
         channel, status = repair(problem, rough.channel), rough.status
-        if status is Status.OPTIMAL and _lost(problem, channel, rough.history) > LOST * max(limits.tol, FLOATS):
+        told = rough.history[-1][0] if rough.history else 0.0
+        near = max(limits.tol, (limits.rel_tol or 0.0) * told, FLOATS)
+        if status is Status.OPTIMAL and _lost(problem, channel, rough.history) > near:
             status = Status.STALLED
         if status is Status.STALLED and few and not clock.stopped():
             exact = ByEnumeration().solve(problem, form, clock)
