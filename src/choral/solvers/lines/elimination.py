@@ -135,7 +135,7 @@ class LinesFirst:
             count = here.shape[1]
             F = partition.sums(here[:, :, None] * X[:, None, :])  # classes × lines × rest
             Y = X[:, None, :] - partition.spread(F / e[:, :, None])
-            S = np.einsum("sli,slj->lij", Y * here[:, :, None], Y)
+            S = np.matmul((Y * here[:, :, None]).transpose(1, 2, 0), Y.transpose(1, 0, 2))
             inverse, scale = inverse_roots(S)
             t = -np.einsum("cli,c->li", F / e[:, :, None], h)  # of the rest: S^-1 times this
             t = np.einsum("lji,lj->li", inverse, np.einsum("lij,lj->li", inverse, t * scale)) * scale
