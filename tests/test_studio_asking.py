@@ -122,6 +122,10 @@ def test_an_estimate_holds_what_solving_finds_and_says_what_each_promise_costs(t
     assert quick["information"] - 1e-9 <= exact.upper_bound
     assert exact.information <= quick["upper_bound"] + 1e-9
     assert quick["said"] == exact.meaning.first_line()
+    assert [(one["name"], one["role"], one["same"]) for one in quick["guesses"]] == [
+        ("ill", "target", False),
+        ("sex", "protected", True),
+    ]
     for cost, rest in zip(quick["costs"], ("town", "job"), strict=True):
         without = ch.fit(table, "ill", ["sex"], ["sex", "job"], against=[rest])
         assert cost["bits"] == pytest.approx(without.information - exact.information, abs=0.02 * without.information)

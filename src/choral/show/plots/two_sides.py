@@ -132,7 +132,8 @@ def _left(alt: Any, left: Left, width: int) -> Any:
     kinds = list(dict.fromkeys(left.advice)) if left.advice else [series.name for series in left.series]
     y = alt.Y("p:Q", scale=alt.Scale(domain=_domain(left), nice=not left.share), title=None, axis=_axis(alt, left))
     x = _x(alt, "codes, by what they tell; width: share of the records")
-    legend = None if len(kinds) == 1 else alt.Legend(orient="bottom", columns=5 if width > 300 else 2)
+    across = max(1, min(5, width // (LETTER * max(map(len, kinds)) + 30)))
+    legend = None if len(kinds) == 1 else alt.Legend(orient="bottom", columns=across)
     colour = alt.Color(
         "advice:N" if left.advice else "value:N",
         sort=kinds,
@@ -142,9 +143,9 @@ def _left(alt: Any, left: Left, width: int) -> Any:
     )
     one = alt.value(BLUE) if left.advice else colour
     few = len(left.shares) <= MOST_STEMS
-    size = alt.Size(
-        "weight:Q", scale=alt.Scale(domain=[0, max(left.shares)], range=[8 if few else 3, 320]), legend=None
-    )
+    largest = max(20, min(320, 320 * MOST_STEMS // (2 * len(left.shares))))  # dots stay apart where there are many
+    areas = alt.Scale(domain=[0, max(left.shares)], range=[8 if few else 3, largest])
+    size = alt.Size("weight:Q", scale=areas, legend=None)
     clear = alt.Opacity("moved:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None)
     known = alt.Chart(alt.Data(values=before)).mark_rule(strokeDash=[4, 3], strokeWidth=1.2).encode(y=y, color=one)
     curve = alt.Chart(alt.Data(values=steps)).mark_line(interpolate="step-after", strokeWidth=1, opacity=0.55)

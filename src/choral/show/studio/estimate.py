@@ -16,6 +16,7 @@ from choral.problem.promises import read_promise
 from choral.release.fit import Posed, pose_table, release_of
 from choral.release.meaning import Meaning
 from choral.show.studio.question import Choices
+from choral.show.studio.result import guess
 from choral.tables.source import Source
 
 CLOSE = 1e-2
@@ -63,6 +64,10 @@ def estimate(choices: Choices, source: Source) -> dict[str, Any]:
     found, meaning = release.disclosure, Meaning(release)
     return {
         "said": meaning.first_line(),
+        "guesses": [
+            guess(found, found.problem.target, "target"),
+            *(guess(found, group, "protected") for group in found.problem.groups),
+        ],
         "information": found.information,
         "upper_bound": found.upper_bound,
         "guess_before": float(meaning.told.guess_before),

@@ -2,6 +2,7 @@
 
 import { post, Refusal } from "./api.js";
 import { at, bits, facts, fill, h, many, percent } from "./dom.js";
+import { guesses } from "./guesses.js";
 import { studio } from "./main.js";
 import { showCosts } from "./promises.js";
 import { showSteps } from "./steps.js";
@@ -74,6 +75,7 @@ function showEstimate(quick) {
   const learned = quick.learned ? ", by a learned score" : "";
   at("quick").replaceChildren(
     h("p", { id: "estimated", class: "good" }, `Quick estimate: ${quick.said}.`),
+    guesses(quick.guesses, "expected"),
     h("p", { class: "quiet" }, `${bits(quick.information)} to ${bits(quick.upper_bound)}, with ${many(quick.codes, "code")}${learned}. `
       + "Solving makes it exact, certified and ready to be given away."),
     ...quick.remarks.map((text) => h("p", { class: "quiet" }, text)));

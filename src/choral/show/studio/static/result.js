@@ -9,12 +9,11 @@ import { at, bits, facts, fill, h, many, options, percent, warn } from "./dom.js
 import { downloads } from "./downloads.js";
 import { findings } from "./findings.js";
 import { showGame } from "./game.js";
+import { guesses } from "./guesses.js";
 import { studio } from "./main.js";
 import { showPictures } from "./pictures.js";
 import { showRounds } from "./rounds.js";
 import { showSteps } from "./steps.js";
-
-const MOST_GUESSES = 12;
 
 let asked = null;
 let turn = 0;
@@ -67,7 +66,7 @@ async function showView(name) {
   markStale();
   fill("view",
     h("p", { id: "headline" }, `${view.said || view.summary[0]}`),
-    guesses(view),
+    guesses(view.guesses, "guesses"),
     h("div", { id: "pictures" }),
     h("div", { class: "summary", id: "summary" }, view.summary.map((text) => h("p", {}, text))),
     findings(view),
@@ -84,18 +83,6 @@ async function showView(name) {
   showGame(view);
   showCurve(studio.state.job);
   showSteps();
-}
-
-// How often the best guess is right: the target, then everything protected.
-function guesses(view) {
-  const told = (guess) => (guess.same ? "as before, exactly" : percent(guess.after));
-  const rows = view.guesses.slice(0, MOST_GUESSES).map((guess) => h("tr", {},
-    h("th", { scope: "row" }, h("bdi", {}, guess.name), h("span", { class: "quiet" }, guess.role === "target" ? " (told)" : " (protected)")),
-    h("td", { class: "number" }, percent(guess.before)), h("td", { class: "number" }, told(guess))));
-  const more = view.guesses.length - MOST_GUESSES;
-  return rows.length ? h("table", { id: "guesses" }, h("caption", { class: "hidden-text" }, "How often the best guess is right"),
-    h("thead", {}, h("tr", {}, ["guessed right", "without the code", "with it"].map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, rows, more > 0 ? h("tr", {}, h("td", { colspan: 3 }, `and ${many(more, "protected group")} more`)) : null)) : null;
 }
 
 function details(view) {
