@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, solve_triangular
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf
 from threadpoolctl import threadpool_limits
 
 Array = NDArray[np.float64]
@@ -72,8 +73,13 @@ class Chunks:
         Block by block: the panel below a block and the rest of the matrix are updated in slices of their rows.
         """
         size = len(matrix)
+        if not size:  # LAPACK complains of it, on the terminal
+            return matrix
         if self._shared is None or size < THREADED:
-            return np.asarray(cho_factor(matrix.T, lower=False, overwrite_a=True, check_finite=False)[0]).T
+            factor, failed = dpotrf(matrix.T, overwrite_a=1)
+            if failed:
+                raise np.linalg.LinAlgError("not positive definite")
+            return np.asarray(factor).T
         for start in range(0, size, BLOCK):
             stop = min(start + BLOCK, size)
             matrix[start:stop, start:stop] = np.linalg.cholesky(matrix[start:stop, start:stop])

@@ -22,6 +22,8 @@ from choral.solvers.lines.indicators import ByIndicators
 from choral.solvers.lines.indicators import work as work_of_indicators
 from choral.solvers.lines.partition import Basis, Partition, Sizes
 
+OVERHEAD = 2e7
+"""Products that could be made in the time of the many small steps that classes and indicators take, each solve twice."""
 STACK = 2**25
 """Numbers in the stack of columns that one product takes at once: 256 MB. Smaller ones spend their time adding up results."""
 
@@ -197,9 +199,9 @@ def least_work(sizes: Sizes, lines: int) -> Order:
         "lines": states**2 * (lines * left + rank) + states**3 / 3,
     }
     if sizes.classes:
-        work["classes"] = work_of_classes(states, lines, sizes.classes, sizes.rest)
+        work["classes"] = OVERHEAD + work_of_classes(states, lines, sizes.classes, sizes.rest)
     if sizes.pairs:
-        work["indicators"] = work_of_indicators(sizes.entries, lines, rank)
+        work["indicators"] = OVERHEAD + work_of_indicators(sizes.entries, lines, rank)
     return min(work, key=lambda order: work[order])
 
 

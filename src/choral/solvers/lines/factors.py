@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from choral.solvers.lines.chunks import Array, Chunks
 
@@ -33,7 +33,7 @@ class Cholesky:
             damped = matrix.copy()
             damped[index, index] = 1 + ridge
             try:
-                self._factor = chunks.factorised(damped).T, False  # in the order of LAPACK, which copies others
+                self._factor = chunks.factorised(damped).T  # in the order of LAPACK, which copies others
                 return
             except LinAlgError:
                 if ridge > 1:
@@ -45,10 +45,10 @@ class Cholesky:
         scaled = rhs * self._scale
         if scaled.size == 0:
             return scaled
-        x = cho_solve(self._factor, scaled, check_finite=False)
+        x = dpotrs(self._factor, scaled)[0]
         error = scaled - self._matrix @ x
         for _ in range(REFINEMENTS):
-            trial = x + cho_solve(self._factor, error, check_finite=False)
+            trial = x + dpotrs(self._factor, error)[0]
             trial_error = scaled - self._matrix @ trial
             if not np.abs(trial_error).max() < np.abs(error).max():
                 break
