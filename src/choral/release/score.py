@@ -29,6 +29,8 @@ from choral.tables.sql import identifier
 
 FEW_STATES = 300
 """Combinations of all columns up to which nothing needs to be learned, if they are common: counting them loses nothing."""
+FIRST_ROWS = 20_000
+"""Rows of a table that are looked at first for this: enough to have every common combination among a few hundred."""
 SCORE = "score"
 MEASURED = "q8"
 """Bins of a numeric target that a score is learned for."""
@@ -214,9 +216,14 @@ def _common(table: Source, names: Sequence[str], rules: TableRules, where: str) 
             edges = edges_of(table, name, rule, where)
             items[name] = Column(name, table.columns[name], (*labels(edges), None), edges).code_sql(table.columns[name])
     listed = ", ".join(items.values())
+    rows = f"FROM {table.sql} WHERE TRUE{where}"
     with reading(table):
+        # a table of many combinations shows it in its first rows; to group all of it would take memory for each of them
+        first = f"SELECT DISTINCT {listed} FROM (SELECT * {rows} LIMIT {FIRST_ROWS}) LIMIT {FEW_STATES + 1}"
+        if len(table.connection.execute(first).fetchall()) > FEW_STATES:
+            return False
         found = table.connection.execute(
-            f"SELECT {table.tally()} FROM {table.sql} WHERE TRUE{where} GROUP BY {listed} LIMIT {FEW_STATES + 1}"
+            f"SELECT {table.tally()} {rows} GROUP BY {listed} LIMIT {FEW_STATES + 1}"
         ).fetchall()
     return len(found) <= FEW_STATES and all(n >= rules.min_count for (n,) in found)
 

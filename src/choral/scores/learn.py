@@ -21,7 +21,7 @@ from choral.errors import ProblemError
 from choral.problem.kernel import Floats
 from choral.scores.cut import MOST_BINS, cells_of
 from choral.scores.pieces import LEAST, pieces_of
-from choral.scores.teacher import Lesson, Model, Pair, Tables, spread, tables_of, taught
+from choral.scores.teacher import Lesson, Model, Pair, Tables, mean_of, spread, tables_of, taught
 from choral.tables.columns import Column, labels
 from choral.tables.points import Points, Term
 from choral.tables.source import Source, reading
@@ -87,16 +87,18 @@ def learn(table: Source, asked: Asked, where: str = "", say: Say = lambda messag
     whole, sizes = _lesson(codes, columns, target, asked.target), [len(column.values) for column in asked.target]
     part = np.sort(np.random.default_rng(0).permutation(len(codes))[:CROSS_FITTED])
     fold = folds_of(whole.target[part])
-    choice, held_out = crossfitted(whole.of(part), fold, say)
-    say(f"learning points from {len(codes)} records")
-    tables = tables_of(taught(whole, choice.trees, choice.paired), whole, choice.trees)
+    choice, held_out, tables = crossfitted(whole.of(part), fold, say)
+    if len(part) < len(codes):
+        say(f"learning points from {len(codes)} records")
+        tables = tables_of(taught(whole, choice.trees, choice.paired), whole, choice.trees)
     pairs = strongest(tables, whole, choice.pairs)
     ids = np.ravel_multi_index(tuple(target.T), sizes) if len(sizes) > 1 else target[:, 0]
     sums = _sums(whole_numbered(tables, choice.scale), whole.codes, pairs)
     _, classes = np.unique(ids, return_inverse=True)
-    # Cross-fitted sums are those of other points: they are brought to the constant of these.
+    # Cross-fitted sums are those of other points: they are brought to the constant of these. Bins are cut where least is
+    # lost on both: of records that points saw sums are further apart, and bins for these alone would be too few (measured).
     shifted = held_out + np.round(choice.scale * (0 - tables.constant)).astype(np.int64)
-    cells = cells_of(sums, classes, asked.most)
+    cells = cells_of(np.vstack([sums, shifted]), np.concatenate([classes, classes[part]]), asked.most)
     points = _compact(
         Points(asked.name, tuple(columns), _terms(whole_numbered(tables, choice.scale), columns, pairs), cells)
     )
@@ -138,8 +140,10 @@ def _nearly(lesson: Lesson, columns: Sequence[Column], classes: npt.NDArray[Any]
     return {"nearly": found} if found else {}
 
 
-def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], say: Say) -> tuple[Choice, npt.NDArray[np.int64]]:
-    """What is worth having; and the sums, constant included, that each record has by points learned without it."""
+def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], say: Say) -> tuple[Choice, npt.NDArray[np.int64], Tables]:
+    """What is worth having; the sums, constant included, that each record has by points learned without it; and the mean of
+    the models, which tells more than any, and no less than one that is learned from all records (measured).
+    """
     models: dict[bool, list[Model]] = {False: [], True: []}
     loss: dict[bool, Floats] = {kind: np.zeros(TREES // STEP) for kind in models}
     kinds = [False, True] if len(lesson.sizes) > 1 else [False]
@@ -173,7 +177,7 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], say: Say) -> tuple[Choic
     chosen = _simplest(offers, lambda choice: tried(choice, rounded=False)[0], nothing)
     finer = [replace(chosen, scale=unit * scale) for scale in SCALES]
     chosen = _simplest(finer, lambda choice: tried(choice)[0], nothing)
-    return chosen, tried(chosen)[1].astype(np.int64)
+    return chosen, tried(chosen)[1].astype(np.int64), mean_of(tables[chosen.paired])
 
 
 def _simplest(offers: Sequence[Choice], loss: Callable[[Choice], float], nothing: float) -> Choice:

@@ -167,6 +167,15 @@ def tables_of(model: Model, lesson: Lesson, trees: int) -> Tables:
     return _centred(Tables(base, one, two), codes, seen)
 
 
+def mean_of(models: Sequence[Tables]) -> Tables:
+    """The mean of models of the same columns; a pair that one of them has not is nothing there."""
+    n = len(models)
+    one = {i: sum((model.one[i] for model in models[1:]), models[0].one[i]) / n for i in models[0].one}
+    pairs = dict.fromkeys(pair for model in models for pair in model.two)
+    two = {pair: np.add.reduce([model.two[pair] for model in models if pair in model.two]) / n for pair in pairs}
+    return Tables(np.add.reduce([model.constant for model in models]) / n, one, two)
+
+
 def spread(tables: Tables, codes: Codes) -> dict[tuple[int, ...], float]:
     """How far the points of each column and pair differ between records: the root of their mean square."""
     found: dict[tuple[int, ...], float] = {}

@@ -24,6 +24,8 @@ ROUNDS = 12
 """Improvements at most: each gains about a third of the one before."""
 FIRST_TOLERANCE, PART_OF_GAIN, LEAST_GAIN = 1e-7, 0.03, 1e-12
 """Of the linear programs, in bits: at first, as a part of what the last one gained, and what counts as no gain."""
+NEARLY_PRIVATE = 1e-6
+"""How far a program may end from its equations, which are of the order of one: a thousandth of what a percent of a bit is."""
 LARGEST_PROGRAM = 300_000
 """States times codes up to which the improvement is tried."""
 SMALLEST_POSTERIOR = 1e-12
@@ -91,6 +93,11 @@ class _Work:
         """H(W|Y)."""
         return float(weighted_entropies(joint @ self.posterior.T).sum())
 
+    def strays(self, joint: Floats) -> bool:
+        """Whether a program ended so far from private that making it so would cost more than it gained."""
+        off = np.abs(joint @ self.M).max(initial=0.0) + np.abs(joint.sum(axis=0) - self.prior).max()
+        return bool(not off <= NEARLY_PRIVATE * max(1.0, float(np.abs(self.M).max(initial=0.0))))
+
     def joined(self, most: int) -> Floats:
         return joined_codes(self.joint, self.posterior, most)
 
@@ -111,7 +118,7 @@ class _Work:
             lp = solver.solve(lines, self.prior, self.M, start[0], stopped, nu0=start[1], basis=self.basis)
             found, start = lp.z.T, (lp.z, lp.nu)
             again = self.cost(found)
-            if again > value - LEAST_GAIN:
+            if again > value - LEAST_GAIN or self.strays(found):
                 break
             tolerance = min(tolerance, max(PART_OF_GAIN * (value - again), LEAST_GAIN))
             best, value = found, again
