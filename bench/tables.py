@@ -5,8 +5,8 @@ what its codes tell about records that its points did not see, in bits; the shar
 restriction tell out of fold, without privacy; the share in what the same trees tell, cut into 14 bins, under the same
 protection; codes; seconds of processor time. On a small table the trees' bins and channel fit the records that they are
 measured on: so of fewer than 5000 records, and two values of the target, `apart` has both on a third of the records that
-neither saw, in the mean of four splits. Beside it the bits of columns as a person would choose them: the four most telling, numbers in
-quarters. The boosted model is scikit-learn's as it comes, on five folds.
+neither saw, in the mean of four splits. Beside it the bits of columns as a person would choose them: the four most telling,
+numbers in quarters. The boosted model is scikit-learn's as it comes, on five folds.
 
 With a file: bench/tables.py FILE TARGET PROTECTED,… [VALIDATION]   (without one, a third of the records is kept apart)
 """
