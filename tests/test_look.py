@@ -86,7 +86,7 @@ def test_what_is_dropped_and_what_identifies_is_left_out_with_a_word():
     found = _look(rows, drop=["a"], id="b")
     assert found.usable == ("sex",)
     assert {column.name: column.why for column in found.columns if column.why} == {
-        "a": "as asked (--drop)",
+        "a": "as asked",
         "b": "identifies records (--id)",
     }
 
