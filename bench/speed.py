@@ -193,11 +193,29 @@ def program(states, groups, lines, seed=0):
     return chord_costs(knots, q), p, M - p @ M
 
 
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def by_thread():
+    """Processor seconds of each thread of this process so far, by its number; none where the system does not say."""
+    tasks = Path("/proc/self/task")
+    spent = {}
+    for task in tasks.iterdir() if tasks.is_dir() else ():
+        fields = (task / "stat").read_text().rpartition(")")[2].split()
+        spent[task.name] = (int(fields[11]) + int(fields[12])) / TICK
+    return spent
+
+
 def seconds_of(C, p, M, gap, workers=None):
-    """Processor and clock seconds of the interior point, and the gap that it proves."""
+    """Processor and clock seconds of the interior point, the gap that it proves, and the part of the busiest thread."""
+    before, last = by_thread(), {}
     started = time.process_time(), time.perf_counter()
-    found = InteriorPoint(tolerance=gap, workers=workers).solve(C, p, M)
-    return time.process_time() - started[0], time.perf_counter() - started[1], found.primal - found.dual
+    solver = InteriorPoint(tolerance=gap, workers=workers)
+    found = solver.solve(C, p, M, callback=lambda *_: last.update(by_thread()))
+    cpu, wall = time.process_time() - started[0], time.perf_counter() - started[1]
+    parts = [spent - before.get(thread, 0.0) for thread, spent in last.items()]
+    busiest = max(parts) / sum(parts) if sum(parts) > 1 else None
+    return cpu, wall, found.primal - found.dual, busiest
 
 
 BESIDE = {5: (400, [4, 3]), 33: (700, [30, 5]), 75: (1430, [74, 3]), 300: (1500, [150, 100, 50, 4])}
@@ -210,15 +228,16 @@ def beside_highs(lines=16, gap=1e-5):
     for rank, (states, groups) in BESIDE.items():
         C, p, M = program(states, groups, lines)
         assert M.shape[1] == rank
-        cpu, wall, proved = seconds_of(C, p, M, gap)
-        one, _, _ = seconds_of(C, p, M, gap, workers=1)
+        cpu, wall, proved, busiest = seconds_of(C, p, M, gap)
+        one = seconds_of(C, p, M, gap, workers=1)[0]
+        shared = "" if busiest is None else f"; the busiest thread did {busiest:.0%} of it"
         started = time.process_time()
         clock, their_gap = highs(C, p, M, gap / 10, HIGHS_LONGEST)
         theirs = time.process_time() - started
         more = "at least " if clock >= HIGHS_LONGEST else ""
         print(
             f"rank {rank:<4}{states:>6} states: choral {wall:.2f} s by the clock, {cpu:.2f} s of processors "
-            f"({one:.2f} s with one thread; {cpu / wall:.2f} cores busy), gap {proved:.1e}; HiGHS {clock:.2f} s, "
+            f"({one:.2f} s with one thread{shared}), gap {proved:.1e}; HiGHS {clock:.2f} s, "
             f"{theirs:.2f} s of processors, gap {their_gap:.1e}: {more}{theirs / cpu:.1f} times as much work",
             flush=True,
         )
@@ -241,7 +260,7 @@ def growth(gap=1e-5):
     for what, programs in GROWTH.items():
         rows = []
         for size, (states, groups, lines) in programs:
-            cpu, wall, _ = seconds_of(*program(states, groups, lines), gap)
+            cpu, wall, *_ = seconds_of(*program(states, groups, lines), gap)
             rows.append({what: size, "seconds": cpu, "clock": wall})
         slope, start = np.polyfit(np.log([r[what] for r in rows]), np.log([r["seconds"] for r in rows]), 1)
         print(
