@@ -150,10 +150,12 @@ def _terms(variables: Sequence[Variable]) -> int:
     subsets: set[frozenset[Any]] = set()
     for variable in variables:
         names: tuple[Any, ...] = variable.columns
-        if len(names) > MOST_COLUMNS or any(type(v) is not tuple or len(v) != len(names) for v in variable.values):
-            names, values = (variable,), [variable.values]  # as one column, of its own
-        else:
+        if len(names) == 1:
+            values = [variable.values]
+        elif len(names) <= MOST_COLUMNS and all(type(v) is tuple and len(v) == len(names) for v in variable.values):
             values = list(zip(*variable.values, strict=True))
+        else:
+            names, values = (variable,), [variable.values]  # as one column, of its own
         for name, column in zip(names, values, strict=True):
             sizes[name] = max(sizes.get(name, 1), len(set(column)))
         for many in range(len(names) + 1):
