@@ -66,6 +66,7 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/rotation.py
 	scripts/browser && $(BIN)/python bench/studio.py && $(BIN)/python bench/site.py
+	$(BIN)/choral reproduce -o build/paper --force
 	$(BIN)/python bench/disclose.py
 	$(BIN)/python bench/out_of_sample.py
 	$(BIN)/python bench/tables.py
