@@ -221,3 +221,16 @@ def test_a_frame_of_ten_thousand_columns_gets_a_clear_word():
     frame = {"W": [0, 1] * 60, "sex": list("fm") * 60} | {f"c{i}": [0] * 120 for i in range(10_000)}
     with pytest.raises(TooLargeError, match="has 10002 columns"):
         fit(frame, "W", ["sex"])
+
+
+def test_a_number_of_many_values_as_the_target_says_what_else_could_be_asked():
+    rows = [
+        {"years": (7 * i) % 23, "x": (7 * i) % 23 // 3 + i % 2, "y": i % 50, "sex": "fm"[i % 3 == 0]}
+        for i in range(400)
+    ]
+    [said] = [
+        remark for remark in ch.fit(rows, "years", ["sex"], time_limit=1).remarks if "--utility squares" in remark
+    ]
+    assert said.startswith("years is a number of 23 values")
+    other = ch.fit(rows, "years", ["sex"], bins="years=q4", time_limit=1)
+    assert not any("--utility squares" in remark for remark in other.remarks)

@@ -55,6 +55,8 @@ class Scored:
     few: str = ""
     cut: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Edges of protected numbers that cannot stay as they are."""
+    many: str = ""
+    """That the target is a number of many values, each of which is told as such."""
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -83,7 +85,7 @@ class Scored:
             f"its interval, cut at {', '.join(f'{edge:g}' for edge in edges)} (--bins '{name}=…' cuts otherwise)"
             for name, edges in self.cut.items()
         ]
-        return (*([self.few] if self.few else []), *said)
+        return (*(note for note in (self.few, self.many) if note), *said)
 
 
 def scored(table: Source, question: Question, rules: TableRules, say: learning.Say = lambda message: None) -> Scored:
@@ -131,7 +133,22 @@ def scored(table: Source, question: Question, rules: TableRules, say: learning.S
         _free(table.columns),
         weight=rules.weight,
     )
-    return replace(_with(table, question, rules, learning.learn(table, asked, where, say), kept, seen), cut=cut)
+    points = learning.learn(table, asked, where, say)
+    return replace(_with(table, question, rules, points, kept, seen), cut=cut, many=_many(plain, columns))
+
+
+def _many(plain: Roles, columns: Mapping[str, Column]) -> str:
+    """That the target is a number of many values, and what could be asked for instead."""
+    [*targets] = (columns[name] for name in plain.reveal)
+    if plain.measured or len(targets) > 1 or targets[0].edges is not None or targets[0].kind not in NUMERIC:
+        return ""
+    name, many = targets[0].name, len(targets[0].values)
+    if many <= learning.MOST_CLASSES:
+        return ""
+    return (
+        f"{name} is a number of {many} values, and the code is made to tell which: --utility squares makes it tell how large "
+        f"it is, --bins '{name}=q4' in which of four intervals it lies"
+    )
 
 
 def _one_group(question: Question, plain: Roles, rules: TableRules, seen: Look) -> bool:

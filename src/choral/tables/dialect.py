@@ -25,7 +25,8 @@ NEVER = "\x01"
 """A character that separates nothing, by which DuckDB reads a line as one field."""
 FIRST = "column1"
 UNNAMED = f"the first column has no name in the header, and is called {FIRST}"
-TWICE = "the header has {names} more than once: they are called {called}"
+MORE_THAN_ONCE = "more than once"
+TWICE = f"the header has {{names}} {MORE_THAN_ONCE}: they are called {{called}}"
 HEADERLESS = "the first line looks like a record, not like names: if it is one, say --no-header"
 
 

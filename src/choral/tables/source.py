@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from choral.errors import ColumnError, FieldError, LawError, ProblemError, did_you_mean
 from choral.tables import forms
-from choral.tables.dialect import HEADERLESS
+from choral.tables.dialect import HEADERLESS, MORE_THAN_ONCE
 from choral.tables.duckdb_words import plain_words
 from choral.tables.forms import TEXT, Field
 from choral.tables.marks import check_marks
@@ -152,8 +152,9 @@ class Source:
 
     @property
     def headerless(self) -> str:
-        """What to add where a column is asked for that there is not: that the first line may be a record."""
-        return f" {HEADERLESS.capitalize()}." if HEADERLESS in self.remarks.get("", "") else ""
+        """What to add where there is no such column: that the first line may be a record, or has a name twice."""
+        said = [part for part in self.remarks.get("", "").split("; ") if part == HEADERLESS or MORE_THAN_ONCE in part]
+        return "".join(f" {part[0].upper()}{part[1:]}." for part in said)
 
     def require(self, names: list[str], where: str) -> None:
         """Raise unless each of these is a column, spelled as it stands in the table."""
