@@ -1,6 +1,7 @@
 // The page: it asks where things are, shows it, and asks again while a search runs.
 
 import { get } from "./api.js";
+import { expect } from "./arriving.js";
 import { chosen, showChoices } from "./choose.js";
 import { showCurve } from "./curve.js";
 import { at, calm, warn } from "./dom.js";
@@ -57,7 +58,7 @@ function show(before) {
   showResults(results, finished);
   showCurve(job);
   showSteps();
-  if (finished !== null && studio.shown === finished && studio.following) at("result").scrollIntoView();
+  if (finished !== null && studio.shown === finished && studio.following) expect(finished);
 }
 
 function showDesk() {

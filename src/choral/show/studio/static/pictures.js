@@ -1,5 +1,6 @@
 // The pictures of a result, drawn by the studio; each is dark where the page is.
 
+import { arrive } from "./arriving.js";
 import { at, h } from "./dom.js";
 
 const TITLES = { signature: "Told and hidden", ladder: "How much is told", posteriors: "What the codes say",
@@ -23,6 +24,7 @@ export function showPictures(view) {
   at("pictures").dataset.drawn = now;
   const [first, ...rest] = Object.keys(TITLES).filter((name) => name in view.pictures);
   at("pictures").replaceChildren(...(first ? [picture(view, first)] : [h("p", { class: "quiet" }, "The picture is being drawn …")]));
+  at("pictures").querySelector("img")?.addEventListener("load", () => arrive(view.name));
   const open = at("more-pictures").open;
   at("more-pictures").hidden = !rest.length;
   at("more-pictures").replaceChildren(h("summary", {}, `${rest.length} more pictures`), ...rest.map((name) => picture(view, name)));

@@ -1,6 +1,7 @@
 // A result: guesses first, the picture, who learns more; then numbers in full, limits, and what can be taken away.
 
 import { get } from "./api.js";
+import { arrive } from "./arriving.js";
 import { markStale } from "./choose.js";
 import { comparing, offer } from "./compare.js";
 import { copying } from "./copying.js";
@@ -83,6 +84,7 @@ async function showView(name) {
   showGame(view);
   showCurve(studio.state.job);
   showSteps();
+  arrive(name);
 }
 
 function details(view) {
