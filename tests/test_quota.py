@@ -335,7 +335,9 @@ def test_a_table_fitted_anew_after_it_grew_is_refused_and_so_is_a_release_after_
     table, release, tmp_path
 ):
     told(release, table, tmp_path)
-    grown = pa.concat_tables([table, people(3, seed=9)])
+    new = people(3, seed=9)
+    new = new.set_column(0, "who", pa.array([5001, 5002, 5003]))  # with identifiers of their own, or they repeat one
+    grown = pa.concat_tables([table, new])
     with pytest.raises(LedgerError, match="another release"):
         told(fit(grown, **TWO), grown, tmp_path)
     later = fit_after(release, table, "income", ["sex"], TWO["use"])
