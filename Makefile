@@ -7,7 +7,7 @@ BIN := .venv/bin
 run: .venv/ready
 	$(BIN)/choral demo
 
-# Every room in a minute and a half: all tests that take less than three tenths of a second, without the browser and Spark.
+# Every room in a minute and a half: all tests that take less than fifteen hundredths of a second, without the browser and Spark.
 quick: .venv/ready
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not spark" --ignore=tests/browser
 

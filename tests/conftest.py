@@ -1,7 +1,7 @@
 """Property tests draw the same examples every time; `CHORAL_EXPLORE=1 make test` draws new ones.
 
 `slow.txt` lists the tests that `make quick` leaves out, with the seconds of processor time that they took; a test is in it
-from three tenths of a second on. `CHORAL_SECONDS=file make test` appends what every test takes to a file; `scripts/slow file`
+from fifteen hundredths of a second on. `CHORAL_SECONDS=file make test` appends what each takes to a file; `scripts/slow file`
 makes the list of it. Processor time, of a test and of the processes that it waits for, so that a busy machine gives the same
 list.
 """
