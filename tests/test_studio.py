@@ -12,11 +12,8 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, suppress
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -32,7 +29,7 @@ from choral.errors import ChoralError, ProblemError
 from choral.release.card import card_of
 from choral.release.file import load_release
 from choral.release.fit import fit, pose_table
-from choral.show.studio import connections, curve, jobs, result, security, serve, worker
+from choral.show.studio import curve, jobs, result, serve, worker
 from choral.show.studio.app import create_app
 from choral.show.studio.game import Game
 from choral.show.studio.question import Choices, outlook
@@ -345,77 +342,6 @@ def test_only_so_many_tables_are_open(client, monkeypatch):
     monkeypatch.setattr("choral.show.studio.workspace.MOST_TABLES", 2)
     answers = [upload(client, "a,b\n1,2\n2,1\n") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 422]
-
-
-# ---- clients that keep it waiting -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def listening(door, workspace):
-    """The address of a studio in a thread, on a socket, and its door."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        found.listen(512)
-        address = found.getsockname()
-        door = replace(door, port=address[1])
-        server = serve.server(create_app(door, workspace))
-        thread = Thread(target=server.run, kwargs={"sockets": [found]})
-        thread.start()
-        yield address, door
-        server.should_exit = True
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
-
-
-def test_half_open_requests_are_closed_and_others_are_answered_meanwhile(listening, monkeypatch):
-    """Nothing sent, half a head, a head that drips in, and half a body: each is ended by the studio."""
-    monkeypatch.setattr(connections, "WAIT", 1.0)
-    monkeypatch.setattr(security, "GRACE", 1.0)
-    address, door = listening
-    parts = [b"", b"GET / HTT", b"GET / HTTP/1.1\r\nX: ", half_a_body(door)]
-    with ExitStack() as stack:
-        opened = [stack.enter_context(socket.create_connection(address, PATIENCE)) for _ in range(75) for _ in parts]
-        for one, part in zip(opened, parts * 75, strict=True):
-            with suppress(OSError):  # among so many the studio may have ended it already
-                one.sendall(part)
-        with httpx.Client(base_url=f"http://127.0.0.1:{door.port}", timeout=PATIENCE) as other:
-            assert other.get(f"/?token={door.token}").status_code == 200
-            assert other.get("/api/state").status_code == 200
-        ended = [received(one) for one in opened]
-    assert set(ended[0::4]) | set(ended[1::4]) | set(ended[2::4]) == {b""}
-    for said in ended[3::4]:
-        assert said == b"" or said.startswith(b"HTTP/1.1 408 ")
-    assert any(ended[3::4]), "half a body is answered in words"
-
-
-def half_a_body(door):
-    home = f"127.0.0.1:{door.port}"
-    head = f"POST /api/outlook HTTP/1.1\r\nHost: {home}\r\nOrigin: http://{home}\r\nContent-Length: 9999\r\n"
-    return f'{head}Cookie: {door.cookie}={door.token}\r\nContent-Type: application/json\r\n\r\n{{"table'.encode()
-
-
-@pytest.mark.parametrize("part", [lambda door: b"GET / HTTP/1.1\r\nX: ", half_a_body], ids=["head", "body"])
-def test_drops_do_not_buy_time(listening, monkeypatch, part):
-    """A head, and a body, that arrive by the byte are ended as if nothing had come."""
-    monkeypatch.setattr(connections, "WAIT", 0.5)
-    monkeypatch.setattr(security, "GRACE", 0.5)
-    address, door = listening
-    with socket.create_connection(address, PATIENCE) as slow, suppress(ConnectionError):
-        slow.sendall(part(door))
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            slow.sendall(b"x")
-            time.sleep(0.05)
-        pytest.fail("the studio still listens")
-
-
-def received(connection):
-    """All that comes until the other side ends it, which it has to."""
-    said = b""
-    with suppress(ConnectionResetError):
-        while part := connection.recv(1 << 16):
-            said += part
-    return said
 
 
 # ---- questions -------------------------------------------------------------------------------------------------------

@@ -142,18 +142,20 @@ class Guard:
 
     def _measured(self, scope: Scope, receive: Receive) -> Receive:
         """`receive` that refuses to go on beyond the limit, whatever length was declared, and for a body that drips in."""
-        most, got, more = self._most(scope), 0, True
-        began = asyncio.get_running_loop().time()
+        most, got, more, waited = self._most(scope), 0, True, 0.0
+        now = asyncio.get_running_loop().time
 
         async def measured() -> Message:
-            nonlocal got, more
+            nonlocal got, more, waited
             if not more:
                 return await receive()
+            asked = now()
             try:
-                async with asyncio.timeout_at(began + GRACE + got / SLOWEST):
+                async with asyncio.timeout(GRACE + got / SLOWEST - waited):
                     message = await receive()
             except TimeoutError:
                 raise HTTPException(408, "The request did not arrive in time. Send it again.", CLOSE) from None
+            waited += now() - asked  # for the client; what the studio does meanwhile is not the client's fault
             more = message.get("more_body", False)
             got += len(message.get("body", b""))
             if got > most:
