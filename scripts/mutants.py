@@ -2,6 +2,8 @@
 
     PYTHONPATH=tests .venv/bin/python scripts/mutants.py              every mutant of the privacy core, 300 elsewhere
     PYTHONPATH=tests .venv/bin/python scripts/mutants.py --sample 40  forty of all, for a moment's look
+    PYTHONPATH=tests .venv/bin/python scripts/mutants.py --only excused --forged 3000 --seed 2
+                                                                      are the reasons true? With more files, and others
 
 A mutant is the code with one small change: a check taken away, a comparison turned round or moved by one, `and` in place
 of `or`, a part of a condition left out, another sign, a number one larger. It is killed if any file of the bank
@@ -282,13 +284,13 @@ def telling(space: dict[str, Any], cases: list[tuple[str, bool]]) -> int | None:
 class Bank:
     """All texts with what the verifier says of each; the ones that killed last are asked first."""
 
-    def __init__(self, verifier: Verifier) -> None:
+    def __init__(self, verifier: Verifier, count: int, seed: int) -> None:
         from attack import bank
 
-        draw = random.Random(SEED)
+        draw = random.Random(seed)
         refused, taken = bank.listed()
         texts = [*taken, *(bank.resealed(document) for document in bank.honest().values()), *refused]
-        texts += [text for _, text in bank.rewritten(draw)] + [text for _, text in bank.forged(draw, FORGED)]
+        texts += [text for _, text in bank.rewritten(draw)] + [text for _, text in bank.forged(draw, count)]
         plain = verifier.mutated(None)
         asked = [(text, until) for until in ("privacy", "bound") for text in dict.fromkeys(texts)]
         self.cases = [(text, until, said(plain, text, until)) for text, until in asked]
@@ -366,12 +368,12 @@ ALIVE = 10**6
 """What a trial reports of a mutant that no case tells from the true code."""
 
 
-def tried_apart(trial: Callable[[], int]) -> int:
+def tried_apart(trial: Callable[[], int], seconds: int) -> int:
     """What a trial reports, in a process of its own and within its seconds; -1 if it did not end well."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
@@ -409,15 +411,18 @@ def main() -> None:
     """Try the mutants; exit status 1 if one lives without a reason, or a reason has no mutant."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--sample", type=int, help="so many of all, and not the whole core")
-    options.add_argument("--only", default="", help="the core, others, or mutants in whose name this is")
+    options.add_argument("--only", default="", help="core, others, excused, or mutants in whose name this is")
+    options.add_argument("--forged", type=int, default=FORGED, help="files that are forged at random")
+    options.add_argument("--seed", type=int, default=SEED, help="of the chance by which they are")
     asked = options.parse_args()
     sys.path.insert(0, str(ROOT / "scripts"))
     verifier = Verifier()
-    bank = Bank(verifier)
-    mutants = [mutant for mutant in chosen(asked.sample) if _meant(mutant, asked.only)]
+    bank = Bank(verifier, asked.forged, asked.seed)
+    excused = reasons()
+    mutants = [mutant for mutant in chosen(asked.sample) if _meant(mutant, asked.only, excused)]
     cases = exact_cases() if any(mutant.file.startswith("exact") for mutant in mutants) else []
     made = [case() for case in cases]
-    excused, tried, alive = reasons(), 0, []
+    tried, alive, patience = 0, [], SECONDS * max(1, asked.forged // FORGED)
     for mutant in mutants:
         tried += 1
         compile(
@@ -425,11 +430,13 @@ def main() -> None:
         )  # one that is no Python is no mutant: say so at once
         if mutant.file.startswith("verifier"):
             core = in_core(mutant)
-            found = tried_apart(lambda mutant=mutant, core=core: bank.kills(verifier.mutated(mutant), core))
+            found = tried_apart(lambda mutant=mutant, core=core: bank.kills(verifier.mutated(mutant), core), patience)
             if 0 < found < ALIVE:
                 bank.cases.insert(0, bank.cases.pop(found))
         else:
-            found = tried_apart(lambda mutant=mutant: made_otherwise(cases, made, mutant))
+            found = tried_apart(lambda mutant=mutant: made_otherwise(cases, made, mutant), patience)
+        if asked.only == "excused" and found != ALIVE:
+            sys.stdout.write(f"IDLE     {mutant.name}: file {found} kills it\n")
         if found == ALIVE:
             alive.append(mutant)
             mark = "excused" if mutant.name in excused else "LIVES"
@@ -451,9 +458,9 @@ def in_core(mutant: Mutant) -> bool:
     return part in CORE and mutant.function.split(".")[0] not in PROVING
 
 
-def _meant(mutant: Mutant, only: str) -> bool:
-    core = in_core(mutant)
-    return core if only == "core" else not core if only == "others" else only in mutant.name
+def _meant(mutant: Mutant, only: str, excused: dict[str, str]) -> bool:
+    groups = {"core": in_core(mutant), "others": not in_core(mutant), "excused": mutant.name in excused}
+    return groups.get(only, only in mutant.name)
 
 
 def made_otherwise(cases: list[Callable[[], object]], made: list[object], mutant: Mutant) -> int:

@@ -187,19 +187,60 @@ UP, DOWN = [(1, 5), (4, 45)], [(1, 20), (19, 180)]
 """With code 0 the rare value of Z is twice as likely, or half as likely; nothing else changes by more than an eighth."""
 
 
-def of_even_bits(rows, **members):
+def of_even_bits(rows, codes=None, **members):
     """The code looks at A and B, independent even bits of which B is protected; rows are for 00, 01, 10, 11."""
 
     def change(document):
         of_one_column([(1, 2), (1, 2)], protect=[["B"]], use=["A", "B"], reveal=["A"])(document)
         cells = [[a, b, "2"] for a in (0, 1) for b in (0, 1)]
         document["law"] |= {"columns": ["A", "B"], "alphabets": [[0, 1], [0, 1]], "cells": cells}
-        codes = 1 + max(y for row in rows for y, _ in row[1:])
-        document["channel"] = {"codes": codes, "states": [cell[:2] for cell in cells], "rows": [*map(list, rows)]}
+        largest = max(y for row in rows for y, _ in row[1:])
+        document["channel"] = {
+            "codes": codes or 1 + largest,
+            "states": [cell[:2] for cell in cells],
+            "rows": [*map(list, rows)],
+        }
         document |= members
 
     return change
 
+
+def of_samples(law, use, protect, states, **members):
+    """One code, whatever the samples are: nothing is told, and whatever is promised of a law is kept."""
+
+    def change(document):
+        notes, zero = {}, dict.fromkeys(("information", "upper_bound"), "0.000000000000000")
+        document.clear()
+        document |= {
+            "format": "choral release",
+            "version": 1,
+            "law": law,
+            "reveal": ["W"],
+            "use": [use],
+            "notes": notes,
+        }
+        document |= {"protect": [[protect]], "bound": {"kind": "group", "group": None}, "claims": zero}
+        document["channel"] = {"codes": 1, "states": states, "rows": [["1", [0, "1"]]] * len(states)}
+        document |= members
+
+    return change
+
+
+def alike(n, prior, channel):
+    """A law of n samples that are alike given W."""
+    values = {"values": [*range(len(channel[0]))], "target values": [*range(len(prior))]}
+    return {"kind": "exchangeable", "n": n, "prior": prior, "channel": channel, **values}
+
+
+def different(prior, channels, scores):
+    """A law of sensors that are seen through a score."""
+    values = [[*range(len(row))] for row in scores]
+    return {"kind": "sensors", "prior": prior, "channels": channels, "scores": scores, "values": values}
+
+
+EVEN_BIT, TYPES, SCORES = [["1/2", "1/2"]], [[0, 2], [1, 1], [2, 0]], [[0], [1], [2]]
+SURE = [["0", "1/2", "1/2"], ["1/2", "1/2", "0"]]
+"""A sensor that never reads its lowest score where W is 0."""
 
 CANCELLING = [["2", [0, "3"]], ["2", [0, "3"]], ["2", [0, "1"]], ["2", [0, "1"]]]
 """Rows that do not sum to one, by as much too little as others have too much: all other sums are right."""
@@ -211,6 +252,12 @@ LONG = [["10000000000000000", [0, "10000000000000000"]]] * 4
 REFUSED = [
     *(("joint", put("version", value)) for value in (0, -1, 3, "1", None, 1.0, True)),
     ("joint", of_even_bits(CANCELLING)),
+    ("joint", of_even_bits([["2", [-1, "1"], [0, "1"]]] * 4, version=2, protect=[], given=[{"hidden": ["B"], "known": ["A"]}],
+                           codes=2)),
+    ("joint", of_samples(alike(1, ["1/2", "1/2"], EVEN_BIT * 2), "type", "any 1", [[0, 1], [1, 0]])),
+    ("joint", of_samples(different(["1/2", "1/2"], [EVEN_BIT * 2], [[0, 1]]), "score", "X1", [[0], [1]])),
+    ("joint", put("law", "kind", [])),
+    ("sensors", put("protect", [{"X1": 0}])),
     ("joint", of_even_bits(NEVER, budgets=[{"ratio": "2"}], claims={
         "information": "0.000000000000000", "upper_bound": "0.000000000000000", "leakage": ["0.395815602003359"]})),
     *(("joint", put(key, value)) for key in ("use", "reveal") for value in ([{}], [["X1"]])),
@@ -320,6 +367,11 @@ def silent(document):
 
 
 TAKEN = [
+    ("joint", of_samples(alike(2, ["1"], EVEN_BIT), "type", "any 1", TYPES)),
+    ("joint", of_samples(alike(2, ["1/2", "1/2"], [["1/2", "1/2", "0"]] * 2), "type", "any 1", [[*t, 0] for t in TYPES])),
+    ("joint", of_samples(different(["1"], [EVEN_BIT] * 2, [[0, 1]] * 2), "score", "X1", SCORES)),
+    ("joint", of_samples(different(["1", "0"], [EVEN_BIT * 2] * 2, [[0, 1]] * 2), "score", "X1", SCORES)),
+    ("joint", of_samples(different(["1/2", "1/2"], [SURE] * 2, [[0, 1, 2]] * 2), "score", "X1", [[i] for i in range(5)])),
     ("exchangeable", both(silent, put("protect", [["any 12"]]))),
     ("joint", of_even_bits(LONG)),
     ("joint", put("notes", {"n": 10**999})),
