@@ -9,11 +9,18 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from subprocess import CompletedProcess
 from unittest import mock
 
 from choral.show.cli import main
+
+
+def too_long(text):
+    """Numbers of bits with more than three digits, which nobody reads."""
+    found = re.findall(r"(\d[\d,]*(?:\.\d+)?)(?= bits?\b)", text)
+    return [one for one in found if len(one.replace(",", "").replace(".", "").lstrip("0")) > 3]
 
 
 class Stream(io.TextIOWrapper):
@@ -44,4 +51,6 @@ def choral(*words, cwd=None, together=False, columns=None):
             main()
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    if not status and not {"--json", "--verbose"} & set(words):
+        assert too_long(out.text()) == [], "bits are read in three digits"
     return CompletedProcess(["choral", *words], status, out.text(), err.text())

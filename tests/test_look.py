@@ -140,8 +140,13 @@ def test_ten_thousand_columns_get_a_clear_word(tmp_path):
 
 def test_the_look_is_printed_as_a_table_and_as_data():
     found = _look(_rows(name=lambda i: f"n{i}", age=lambda i: i % 40))
-    lines = found.lines()
+    lines = found.lines(["W", "age"])
     assert len(lines) == len(found.columns)
+    assert [line.split()[-1] for line in lines if line.split()[0] in ("W", "sex", "age")] == [
+        "told",
+        "needed",
+        "binned",
+    ]
     assert any(line.split()[:2] == ["name", "identifier"] and "left out: another value" in line for line in lines)
     assert found.to_document()["columns"][0]["name"] == "W"
 

@@ -11,6 +11,7 @@ from in_process import choral
 import choral as ch
 
 ASKED = ("--reveal", "outcome", "--protect", "sex,region", "--use", "sex,region,smoker,town")
+FEW = ("--use", "sex,region,smoker")
 COMMANDS = {
     "demo": ("demo",),
     "bounds": ("bounds", "table.csv", *ASKED),
@@ -19,6 +20,34 @@ COMMANDS = {
     "fit": ("fit", "table.csv", *ASKED, "-o", "r.choral", "--force"),
     "verify": ("verify", "r.choral"),
     "audit": ("audit", "r.choral", "--table", "table.csv"),
+    "score": (
+        "fit",
+        "table.csv",
+        *ASKED[:2],
+        "--protect",
+        "sex",
+        "--score",
+        "paid",
+        "-o",
+        "s.choral",
+        "--card",
+        "c.json",
+    ),
+    "points": ("points", "s.choral"),
+    "given": ("fit", "table.csv", *ASKED[:4], *FEW, "--against", "region", "-o", "g.choral"),
+    "left open": ("fit", "table.csv", *ASKED[:3], "sex|region", *FEW, "-o", "o.choral"),
+    "budget": ("fit", "table.csv", *ASKED[:4], *FEW, "--leakage", "sex=0.01", "-o", "b.choral"),
+    "accuracy": ("fit", "table.csv", *ASKED[:4], *FEW, "--utility", "accuracy", "-o", "a.choral"),
+    "cost": ("fit", "table.csv", *ASKED[:4], *FEW, "--utility", "loss.csv", "-o", "l.choral"),
+    "squares": ("fit", "table.csv", "--reveal", "paid", *ASKED[2:4], *FEW, "--utility", "squares", "-o", "q.choral"),
+    "weight": ("fit", "table.csv", *ASKED[:4], *FEW, "--weight", "weight", "-o", "w.choral"),
+    "second": ("fit", "table.csv", "--reveal", "ward", *ASKED[2:4], *FEW, "--after", "a.choral", "-o", "2.choral"),
+    "disclose": ("disclose", "s.choral", "table.csv", "-o", "codes.csv", "--id", "person"),
+    "quota": ("disclose", "a.choral", "table.csv", "-o", "q.csv", "--id", "person", "--draw", "quota", "--ledger", "q"),
+    "decode": ("decode", "c.json", "codes.csv", "-o", "decoded.csv"),
+    "audit of a budget": ("audit", "b.choral", "--table", "table.csv", "--validation", "table.csv"),
+    "verify a budget": ("verify", "b.choral"),
+    "curve": ("curve", "--prior", "2/3,1/3", "--channel", "bsc:0.1", "--n", "2,5"),
 }
 LONG = re.compile(r"\d\.(?!0*\d{1,3}(?!\d))\d+")
 """A number with more than three digits after its leading noughts."""
@@ -28,12 +57,15 @@ LONG = re.compile(r"\d\.(?!0*\d{1,3}(?!\d))\d+")
 def said(tmp_path_factory):
     """What every command says in 80 columns."""
     folder, draw = tmp_path_factory.mktemp("words"), random.Random(7)
-    lines = ["outcome,sex,region,smoker,town"]
-    for _ in range(600):
+    lines = ["person,outcome,sex,region,smoker,town,paid,ward,weight"]
+    for i in range(600):
         sex, region, smoker = draw.choice("fm"), draw.choice("ns"), draw.choice("yn")
         town = "hill" if draw.random() < 0.3 + 0.4 * (sex == "f") else "dale"
         ill = draw.random() < 0.15 + 0.5 * (smoker == "y") + 0.15 * (region == "n")
-        lines.append(f"{'ill' if ill else 'well'},{sex},{region},{smoker},{town}")
+        paid, ward = 1000 * draw.randint(1, 3) + 500 * (smoker == "y"), draw.choice("abc")
+        weight = draw.choice((1, 2)) + (sex == "f")
+        lines.append(f"p{i},{'ill' if ill else 'well'},{sex},{region},{smoker},{town},{paid},{ward},{weight}")
+    (folder / "loss.csv").write_text("action,outcome,loss\ntreat,ill,0\ntreat,well,700\nwait,ill,4000\nwait,well,0\n")
     (folder / "table.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     every = {}
     for name, words in COMMANDS.items():

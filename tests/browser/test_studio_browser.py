@@ -14,6 +14,7 @@ from browsing import LAPTOP, PATIENCE, PHONE, Studio, accessible, needs_chromium
 from joined import verifier
 
 import choral as ch
+from choral.describe.display import at_most, in_bits
 from choral.release.fit import fit
 from choral.show.studio.samples import SAMPLES
 
@@ -59,8 +60,8 @@ def test_the_whole_path(visit, studio, tmp_path):
     page.wait_for_function("() => document.getElementById('outlook').textContent.includes('diagnosis')")
     bounds = ch.bounds(ch.examples.clinic(), reveal="diagnosis")
     outlook = page.text_content("#outlook")
-    for number in (bounds.upper_bound, bounds.entropy, bounds.information):
-        assert f"{number:.3f} bits" in outlook
+    for words in (f"at most {at_most(bounds.upper_bound)} bits", in_bits(bounds.entropy), in_bits(bounds.information)):
+        assert words in outlook
     assert f"{bounds.rank}; nullity {bounds.nullity}" in outlook
     picture(page, "2-choose-1280")
     accessible(page)

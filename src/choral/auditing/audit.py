@@ -24,7 +24,7 @@ from choral.auditing.result import Audit, Looked, Together, UnderLaw
 from choral.auditing.serial import serial_tests
 from choral.auditing.side_knowledge import beyond_promises
 from choral.auditing.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
-from choral.describe.display import percent, sentences_on
+from choral.describe.display import in_bits, percent, sentences_on
 from choral.describe.entropy import entropy_of
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
@@ -212,7 +212,7 @@ def _told(told: Sequence[tuple[str, Leakage]]) -> str:
     """How often the target is guessed right with the code, of the records that it was fitted on and of others."""
     target = "+".join(told[0][1].about)
     said = "; ".join(
-        f"{percent(leak.guess_after)} instead of {percent(leak.guess_before)} ({leak.bits:.4f} bits) of {name}"
+        f"{percent(leak.guess_after)} instead of {percent(leak.guess_before)} ({in_bits(leak.bits)}) of {name}"
         for name, leak in told
     )
     return f"{target} is guessed right {said}."

@@ -17,7 +17,7 @@ from typing import Any
 from choral.auditing.advice import Finding
 from choral.auditing.price import Price, priceable, with_one_more
 from choral.auditing.tabulate import STATE, few_valued, grouped, items_of, value_at
-from choral.describe.display import percent
+from choral.describe.display import in_bits, percent
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
 from choral.design.result import Disclosure
@@ -138,10 +138,10 @@ def sentence(fear: Fear, told: float) -> str:
         right = (
             "" if fear.still_right is None else f"the target would be guessed right {percent(fear.still_right)}, and "
         )
-        cost = f" ({right}{fear.still_told:.3f} bits of it would still be told, instead of {told:.3f})"
+        cost = f" ({right}{in_bits(fear.still_told)} of it would still be told, instead of {in_bits(told)})"
     return (
         f"somebody who knows {known} guesses {about} right {percent(leak.guess_after)} with the code instead of "
-        f"{percent(leak.guess_before)} ({leak.bits:.3f} bits); --protect '{fear.promise}' closes it for who knows {known} "
+        f"{percent(leak.guess_before)} ({in_bits(leak.bits)}); --protect '{fear.promise}' closes it for who knows {known} "
         f"exactly{cost}"
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from html import escape
 from typing import TypeAlias
@@ -55,10 +55,10 @@ def written(number: Fraction, most: int) -> str | None:
 def at_most(bound: float, digits: int = 3) -> str:
     """An upper bound in so many digits, rounded up: what is read is a bound too.
 
-    >>> at_most(0.12341), at_most(0.000201, 2), at_most(1.0), at_most(0.0)
-    ('0.124', '0.00021', '1', '0')
+    >>> at_most(0.12341), at_most(0.000201, 2), at_most(1.0), at_most(0.0), at_most(0.1), at_most(-0.1239), at_most(52341)
+    ('0.124', '0.00021', '1', '0', '0.1', '-0.123', '52,400')
     """
-    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(bound)):.{digits}g}"
+    return figure(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(float(bound)))), digits)
 
 
 def at_least(bound: float, digits: int = 3) -> str:
@@ -67,7 +67,17 @@ def at_least(bound: float, digits: int = 3) -> str:
     >>> at_least(0.12349), at_least(0.0)
     ('0.123', '0')
     """
-    return f"{float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal_from_float(bound)):.{digits}g}"
+    return figure(float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(repr(float(bound)))), digits)
+
+
+def figure(value: float, digits: int = 3) -> str:
+    """A number as people write it, in so many digits: a large one with noughts, not with a power of ten.
+
+    >>> figure(0.123456), figure(12.0), figure(52341.7), figure(-1234.5), figure(999.6)
+    ('0.123', '12', '52,300', '-1,230', '1,000')
+    """
+    text = f"{value:.{digits}g}"
+    return text if abs(float(text)) < 10**digits else f"{float(text):,.0f}"
 
 
 def percent(share: Fraction | float) -> str:
@@ -80,6 +90,15 @@ def percent(share: Fraction | float) -> str:
     if 0 < value < 0.01 or 99.95 <= value < 100:
         return "< 0.01 %" if value < 1 else "> 99.9 %"
     return f"{round(value, 1) if value >= 0.1 else value:.4g} %"
+
+
+def percent_at_most(bound: float) -> str:
+    """An upper bound of a probability as people say it, rounded up.
+
+    >>> percent_at_most(0.84241), percent_at_most(0.85), percent_at_most(1.0), percent_at_most(0.99999)
+    ('84.3 %', '85 %', '100 %', '100 %')
+    """
+    return percent(float(Decimal(repr(float(bound))).quantize(Decimal("0.001"), ROUND_CEILING)))
 
 
 def in_bits(value: float) -> str:

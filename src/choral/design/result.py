@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from choral.describe.display import LawTable, at_most, in_bits, percent
+from choral.describe.display import LawTable, at_most, figure, in_bits, percent
 from choral.describe.law import Law
 from choral.errors import ColumnError
 from choral.exact import certificate
@@ -333,9 +333,7 @@ class Disclosure:
     def _worth(self) -> str:
         if self.problem.utility is None:
             return ""
-        return (
-            f"{self.problem.utility.name} {self.value:.4g} of at most {at_most(self.value_bound, 4)}{self.as_claimed}; "
-        )
+        return f"{self.problem.utility.name} {figure(self.value)} of at most {at_most(self.value_bound)}{self.as_claimed}; "
 
     def _repr_html_(self) -> str:
         """The picture of what is told and hidden, where it can be drawn; what it is in one line; the channel."""

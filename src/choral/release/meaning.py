@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from choral.describe.display import percent
+from choral.describe.display import figure, in_bits, percent
 from choral.describe.joint import Joint
 from choral.design.result import Disclosure
 from choral.problem.moments import Moments
@@ -104,10 +104,18 @@ class Meaning:
             said = self._lift(target)
         if self.to_come is not None and problem.utility is None and told.guess_after - told.guess_before >= SAME:
             said += f" ({percent(self.to_come.guess_after)} of records to come)"
-        groups = ["+".join(group) for group in self.release.recipe.protect]
-        if problem.budgets or not groups:
-            return said
-        return f"{said}; {listed(groups)} {'is' if len(groups) == 1 else 'are'} guessed as before"
+        as_before = [group.name for g, group in enumerate(problem.groups) if problem.budget(g) is None]
+        parts = [said, *(self._within_budget(g) for g in range(len(problem.groups)) if problem.budget(g) is not None)]
+        if as_before:
+            parts.append(f"{listed(as_before)} {'is' if len(as_before) == 1 else 'are'} guessed as before")
+        return "; ".join(parts)
+
+    def _within_budget(self, g: int) -> str:
+        """How often a protected group about which a little may be told is guessed right."""
+        group = self.release.disclosure.problem.groups[g]
+        leak = self._own.leakage(group.columns)
+        before, after = percent(leak.guess_before), percent(leak.guess_after)
+        return f"{group.name} {after} {'either way' if before == after else f'instead of {before}'}"
 
     def _lift(self, target: str) -> str:
         """What the most telling code says, where right guesses do not show it: of the table, and of records to come."""
@@ -161,13 +169,13 @@ class Meaning:
             return []
         leaks = [self.held_out.leakage(group) for group in self.release.recipe.protect]
         worst = max(leaks, key=lambda leak: leak.bits, default=None)
-        also = "" if worst is None else f"; about {'+'.join(worst.about)} they tell {worst.bits:.1g} bits"
+        also = "" if worst is None else f"; about {'+'.join(worst.about)} they tell {in_bits(worst.bits)}"
         if self.told.guess_after - self.told.guess_before < SAME:  # right guesses would say nothing
             guess = f"find {percent(self._precision(self.held_out, *self._top)[0])} with the most telling code"
         else:
             guess = f"guess right {percent(self.to_come.guess_after)}"
         return [
-            f"to come      codes of records that the points did not see tell {self.to_come.bits:.4f} bits, and {guess} "
+            f"to come      codes of records that the points did not see tell {in_bits(self.to_come.bits)}, and {guess} "
             f"(cross-fitted on {self.held_out_records} records){also}"
         ]
 
@@ -175,7 +183,7 @@ class Meaning:
         """What somebody learns who can compute the score, each group in one sentence."""
         learned = [
             f"{'+'.join(leak.about)} right {percent(leak.guess_after)} with the code instead of "
-            f"{percent(leak.guess_before)} ({leak.bits:.3f} bits)"
+            f"{percent(leak.guess_before)} ({in_bits(leak.bits)})"
             for leak in self.known_score
             if not leak.zero
         ]
@@ -214,13 +222,13 @@ def in_its_unit(found: Disclosure) -> str:
         left = max(0.0, variance - found.value)
         share = percent(Fraction(found.value / variance)) if variance else "0 %"
         return (
-            f"{target} is estimated to within {left**0.5:.4g} instead of {variance**0.5:.4g} (root mean square): "
+            f"{target} is estimated to within {figure(left**0.5)} instead of {figure(variance**0.5)} (root mean square): "
             f"{share} of its variance is explained"
         )
     if utility is not None and utility.accuracy:
         before, after = (percent(Fraction(x)) for x in (found.value_without, found.value))
         return f"{target} is decided right {after} instead of {before}"
-    before, after = (f"{-x:.6g}" for x in (found.value_without, found.value))
+    before, after = (figure(-x) for x in (found.value_without, found.value))
     return f"decisions about {target} cost {after} on average instead of {before} without the code"
 
 

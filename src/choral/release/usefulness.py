@@ -18,6 +18,8 @@ from choral.tables.recipe import Recipe
 
 LITTLE = 0.1
 """Share of what the columns tell below which a release is hardly of use."""
+CLOSE = 1e-6
+"""Share of the best value for a purpose up to which nothing better can be looked for."""
 NOTHING = 7.0
 """Bits in all records together below which columns may tell by chance what they tell: some deviations of it."""
 
@@ -38,6 +40,11 @@ def warning(release: Release) -> str:
     said = f"this tells {share:.1%} of what the columns tell about {problem.target.name} ({could:.3g} bits), because"
     if problem.information_of_states < could / 2:
         return f"{said} {_merging(law, problem, recipe)}"
+    if problem.utility is not None and found.value >= found.value_bound - abs(found.value_bound) * CLOSE:
+        return (
+            f"{said} for its purpose, {problem.utility.name}, no private code is worth more: leave out --utility to tell as "
+            "much as can be told"
+        )
     if found.upper_bound >= LITTLE * could:
         return f"{said} the search ended early: up to {found.upper_bound:.3g} bits may be possible; give it more time"
     return f"{said} {_protection(law, recipe)}"

@@ -6,7 +6,7 @@ they are in the table, the frequencies of its records are known, and these are o
 
 from __future__ import annotations
 
-from choral.describe.display import percent
+from choral.describe.display import in_bits, percent
 from choral.describe.joint import Joint
 from choral.release.file import Release
 from choral.release.leakage import Published
@@ -25,7 +25,7 @@ def said_of_records(release: Release, records: Joint) -> tuple[str, ...]:
     if not leaks:
         return ()
     said = ", ".join(
-        f"{'+'.join(leak.about)} {leak.bits:.2g} bits (guessed right {percent(leak.guess_after)} instead of "
+        f"{'+'.join(leak.about)} {in_bits(leak.bits)} (guessed right {percent(leak.guess_after)} instead of "
         f"{percent(leak.guess_before)})"
         for leak in leaks
     )

@@ -125,9 +125,11 @@ def curve(
     plot: Annotated[Path | None, typer.Option(help="Also draw it: a .svg or .png file.")] = None,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not run the verifier on every point.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """The disclosure capacity against the number of samples, each point a certified interval."""
+    from choral.describe.display import at_most, figure
     from choral.files import check_output, keep_apart, write_whole
     from choral.theory.capacity import CurvePoint, capacity_curve
 
@@ -139,11 +141,13 @@ def curve(
         raise ProblemError(f"{plot} is neither .svg nor .png.", "Choose one of these endings.")
     law, rows, ns = read_prior(prior), read_channel(channel), read_numbers(n)
     if not as_json:
-        typer.echo(f"{'n':>7}  {'information':>14}  {'upper bound':>14}  {'codes':>6}")
+        typer.echo(f"{'n':>7}  {'bits told':>14}  {'at most':>14}  {'codes':>6}")
 
     def show(point: CurvePoint) -> None:
         if not as_json:
-            typer.echo(f"{point.n:>7}  {point.information:>14.10f}  {point.upper_bound:>14.10f}  {point.codes:>6}")
+            interval = f"{point.information:.10f}", f"{point.upper_bound:.10f}"
+            told, most = interval if verbose else (figure(point.information), at_most(point.upper_bound))
+            typer.echo(f"{point.n:>7}  {told:>14}  {most:>14}  {point.codes:>6}")
 
     points = capacity_curve(law, rows, ns, order=order, tol=tol, verify=not no_verify, progress=show)
     if as_json:

@@ -13,6 +13,7 @@ from html import escape
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from choral.describe.display import at_most
 from choral.design.limits import Progress as IntervalCallback
 
 NARROW = 12.0
@@ -63,7 +64,7 @@ def interval_bar(quiet: bool = False) -> Iterator[IntervalCallback | None]:
 
         def show(information: float, upper_bound: float, message: str) -> None:
             gap = max(upper_bound - information, 10**-NARROW)
-            draw(max(0.0, -math.log10(gap)), NARROW, f"{information:.9f} … {upper_bound:.9f} bits  {message}")
+            draw(max(0.0, -math.log10(gap)), NARROW, f"{information:.3g} … {at_most(upper_bound)} bits  {message}")
 
         yield show
 

@@ -41,8 +41,8 @@ def wrapped(line: str, columns: int | None, label: int = LABEL) -> str:
 
 
 def _filled(text: str, columns: int, indent: str = "") -> str:
-    """Words in lines; what stands in quotes stays together, to be copied."""
-    kept = re.sub(r"'[^']{1,40}'", lambda found: found[0].replace(" ", GLUE), text)
+    """Words in lines; what stands in quotes stays together, to be copied, and a number with its unit."""
+    kept = re.sub(r"'[^']{1,40}'|\d %|(< )?\d[\d.]* bits?\b", lambda found: found[0].replace(" ", GLUE), text)
     lines = textwrap.fill(kept, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return lines.replace(GLUE, " ")
 

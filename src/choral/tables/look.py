@@ -6,7 +6,7 @@ look like in the first rows, and which columns give the target away. Nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -96,13 +96,15 @@ class Look:
                 "all columns to look at: --use.",
             )
 
-    def lines(self) -> list[str]:
-        """The look as a table for people."""
+    def lines(self, needed: Collection[str]) -> list[str]:
+        """The look as a table for people, after fitting: of what could be used, `needed` is what is looked at."""
         wide = min(max(len(column.name) for column in self.columns), LONG)
-        return [
-            f"{c.name:<{wide}}  {c.role or c.kind:<10}  {_values(c):<24}  {c.fate}{': ' + c.why if c.why else ''}".rstrip()
-            for c in self.columns
-        ]
+        lines = []
+        for c in self.columns:
+            fate = "not needed" if c.fate in USED and c.name not in needed else c.fate
+            why = f": {c.why}" if c.why else ""
+            lines.append(f"{c.name:<{wide}}  {c.role or c.kind:<10}  {_values(c):<24}  {fate}{why}".rstrip())
+        return lines
 
     def to_document(self) -> dict[str, Any]:
         """The look for programs."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from choral.describe.display import in_bits
 from choral.show.options import counted
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def summary_lines(found: Disclosure, recipe: Recipe | None = None, verbose: bool
     """What a disclosure says of itself, for people; `verbose` gives all digits, and how it was found."""
     entropy, everything = found.problem.entropy_of_target, found.problem.information_of_states
     merged = " (rare combinations merged)" if recipe is not None and recipe.merged else ""
-    told, all_, whole = (f"{x:.9f}" if verbose else few_digits(x) for x in (found.information, everything, entropy))
+    told, all_, whole = (
+        f"{x:.9f}" if verbose else in_bits(x).partition(" bit")[0] for x in (found.information, everything, entropy)
+    )
     return [
         f"reveals      {found.problem.target.name}",
         *_protection(found, recipe),
@@ -78,29 +81,32 @@ def _serves(found: Disclosure) -> list[str]:
     ]
 
 
-def few_digits(bits: float) -> str:
-    """Bits for people, in three digits.
-
-    >>> few_digits(0.322465753), few_digits(0.000012345), few_digits(0.0)
-    ('0.322', '1.23e-05', '0')
-    """
-    return f"{bits:.3g}"
-
-
 def _value_lines(found: Disclosure, verbose: bool) -> list[str]:
     """What the code is worth for its utility, and what no private code is worth more than."""
-    from choral.describe.display import at_most, percent
+    from choral.describe.display import at_least, at_most, figure, percent, percent_at_most
 
     utility = found.problem.utility
     if utility is None:
         most = f"{found.upper_bound:.9f}" if verbose else at_most(found.upper_bound)
         return [f"certified    no private code tells more than {most} bits"]
-    units = {"accuracy": " right decisions", "loss": ": minus the expected loss", "squares": " of variance explained"}
-    shown = "{:.9g}".format if verbose else percent if utility.name == "accuracy" else "{:.4g}".format
-    lines = [
-        f"worth        {shown(found.value)}{units[utility.name]}; without a code {shown(found.value_without)}",
-        f"certified    no private code is worth more than {shown(found.value_bound)}",
-    ]
+    value, without, bound = found.value, found.value_without, found.value_bound
+    shown: Callable[[float], str] = "{:.9g}".format
+    limit = shown
+    if utility.name == "loss":
+        shown, limit = (shown, limit) if verbose else (figure, at_least)
+        lines = [
+            f"costs        {shown(-value)} on average; without a code {shown(-without)}",
+            f"certified    no private code costs less than {limit(-bound)}",
+        ]
+    else:
+        guessed = utility.name == "accuracy"
+        if not verbose:
+            shown, limit = (percent, percent_at_most) if guessed else (figure, at_most)
+        unit = " right decisions" if guessed else " of variance explained"
+        lines = [
+            f"worth        {shown(value)}{unit}; without a code {shown(without)}",
+            f"certified    no private code is worth more than {limit(bound)}",
+        ]
     if found.actions is not None:
         advice = ", ".join(f"{y}: {action}" for y, action in enumerate(found.actions[:12]))
         lines.append(f"advises      by code, {advice}{', …' if len(found.actions) > 12 else ''}")
@@ -136,7 +142,7 @@ def _given_lines(found: Disclosure, bins: Mapping[str, int]) -> list[str]:
                 f"{hidden} is guessed right {percent(leak.guess_after)} with it instead of {percent(leak.guess_before)}"
             )
         lines.append(
-            f"left open    {words.left_open}: the code may tell that to everybody ({told}, {leak.bits:.3f} bits); "
+            f"left open    {words.left_open}: the code may tell that to everybody ({told}, {in_bits(leak.bits)}); "
             f"--protect '{words.both}' closes it"
         )
     return lines
@@ -220,8 +226,8 @@ def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
         first, both, target = told_by_first(release), release.disclosure.information, " and ".join(recipe.reveal)
         lines.append("after        codes are pairs with those of the earlier release; the pair is private")
         lines.append(
-            f"of these     {first:.9f} bits about {target} come from the earlier code alone, the new one adds "
-            f"{both - first:.9f}"
+            f"of these     {in_bits(first)} about {target} come from the earlier code alone, the new one adds "
+            f"{in_bits(both - first)}"
         )
     return lines
 
@@ -234,7 +240,7 @@ def side_lines(fears: Sequence[Fear], told: float) -> list[str]:
         return []
     others = list(dict.fromkeys(fear.leak.given[0] for fear in fears[1:] if fear.leak.given != fears[0].leak.given))
     named = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
-    more = f"; {named} tell in the same way (choral audit)" if others else ""
+    more = f"; {named} {'tells' if len(others) == 1 else 'tell'} in the same way (choral audit)" if others else ""
     return [f"others know  {sentence(fears[0], told)}{more}"]
 
 
@@ -304,7 +310,7 @@ def column_lines(release: Release, verbose: bool) -> list[str]:
     """What each column of the table is, and what becomes of it, where all were looked over."""
     if release.look is None:
         return []
-    lines = release.look.lines()
+    lines = release.look.lines(release.recipe.looks_at)
     shown = lines if verbose else lines[:MOST_COLUMNS]
     more = [f"… and {len(lines) - len(shown)} more (--verbose)"] if len(shown) < len(lines) else []
     return [f"{'columns' if i == 0 else '':<13}{line}" for i, line in enumerate([*shown, *more])]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from choral.show.options import AsJson, examples, print_json
+from choral.show.wrapping import paragraph
 
 EXAMPLES = examples(
     "choral points release.choral",
@@ -35,4 +36,4 @@ def points(
         print_json(found.to_document())
         return
     for line in lines_of(found, pairs):
-        typer.echo(line)
+        paragraph(line, "    ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from choral.describe.display import Cell, Listing, Shown, at_most
+from choral.describe.display import Cell, Listing, Shown, at_most, figure
 from choral.design.result import Disclosure
 from choral.release.meaning import in_its_unit
 from choral.show.plots.channel import leading
@@ -45,13 +45,13 @@ def _purpose(found: Disclosure) -> list[Html]:
     if found.problem.utility is None:
         return []
     sentence = in_its_unit(found)
-    best = f"It is worth {found.value:.4g} in this unit, and it is proved that no private code is worth more than"
+    best = f"It is worth {figure(found.value)} in this unit, and it is proved that no private code is worth more than"
     advice = (
         ""
         if found.actions is None
         else f" Its codes advise, in order: {', '.join(map(str, found.actions[:MOST_CODES]))}."
     )
-    return [paragraph(f"The code is made for a purpose: {sentence}. {best} {at_most(found.value_bound, 4)}.{advice}")]
+    return [paragraph(f"The code is made for a purpose: {sentence}. {best} {at_most(found.value_bound)}.{advice}")]
 
 
 def _codes(subject: Subject) -> Listing:

@@ -16,6 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from choral.describe.display import at_most, in_bits
 from choral.design.result import Disclosure
 from choral.files import write_whole
 from choral.problem.kernel import Variable
@@ -131,7 +132,9 @@ def summary(release: Release) -> list[str]:
         else ""
     )
     best = found.gap <= 1e-9 * max(1.0, found.information)
-    close = "No private code tells more." if best else f"No private code tells more than {found.upper_bound:.3f} bits."
+    close = (
+        "No private code tells more." if best else f"No private code tells more than {at_most(found.upper_bound)} bits."
+    )
     if found.problem.budgets:
         kept = "; ".join(f"at most {bits:.3g} bits about {name}" for name, bits in leaks.items())
         private = f"It leaks {kept}."
@@ -140,7 +143,7 @@ def summary(release: Release) -> list[str]:
         listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         private = f"It is exactly independent of {listed}: the probabilities are the same whatever code is seen."
     return [
-        f"The code tells {found.information:.3f} bits about {found.problem.target.name}{share}.",
+        f"The code tells {in_bits(found.information)} about {found.problem.target.name}{share}.",
         close,
         private,
         *([limit] if (limit := inside_bins(binned_and_protected(release.recipe))) else []),

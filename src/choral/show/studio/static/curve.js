@@ -1,7 +1,7 @@
 // The trade-off of the result that is shown: what more could be told if a little may leak, and a mark that the slider moves.
 
 import { get, post } from "./api.js";
-import { at, bits, calm, facts, fill, h, warn } from "./dom.js";
+import { at, atMost, bits, calm, facts, fill, h, warn } from "./dom.js";
 import { refresh, studio } from "./main.js";
 import { solve } from "./solve.js";
 
@@ -83,9 +83,9 @@ function drawCurve(view) {
     paint(chart, points, place, view);
     told.replaceChildren(facts([
       ["may leak, of each group", `${point.budget} bits`],
-      ["leaks at most", bits(point.achieved_leakage)],
+      ["leaks at most", atMost(point.achieved_leakage)],
       ["tells", bits(point.information)],
-      ["no code within the budget tells more than", bits(point.upper_bound)],
+      ["no code within the budget tells more than", atMost(point.upper_bound)],
     ]));
   };
   slider.addEventListener("input", () => {

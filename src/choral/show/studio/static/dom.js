@@ -30,7 +30,19 @@ export const announce = (text) => {
   if (at("live").textContent !== text) at("live").textContent = text;
 };
 
-export const bits = (value, digits = 3) => `${value.toFixed(digits)} bits`;
+// As the library says them (describe/display.py): three digits, and nothing below a thousandth.
+export const bits = (value) => {
+  const text = value > 0 && value < 0.001 ? "< 0.001" : String(Number(value.toPrecision(3)));
+  return `${text} bit${text === "1" ? "" : "s"}`;
+};
+
+// A bound in three digits, rounded up: what is read is a bound too.
+export const atMost = (bound) => {
+  const near = Number(bound.toPrecision(3));
+  return bits(near >= bound ? near : near + 10 ** (Math.floor(Math.log10(bound)) - 2));
+};
+
+export const inFull = (value, digits = 9) => `${value.toFixed(digits)} bits`;
 
 export const percent = (share) => `${(100 * share).toFixed(1)} %`;
 

@@ -1,7 +1,7 @@
 // What to expect, while one chooses: at once what needs no solving, then a quick answer that holds.
 
 import { post, Refusal } from "./api.js";
-import { at, bits, facts, fill, h, many, percent } from "./dom.js";
+import { at, atMost, bits, facts, fill, h, many, percent } from "./dom.js";
 import { guesses } from "./guesses.js";
 import { studio } from "./main.js";
 import { showCosts } from "./promises.js";
@@ -46,7 +46,7 @@ function showOutlook(found) {
   const told = () => {
     if (found.learned) return `A score for ${found.reveal} is learned when you solve.`;
     if (found.feasible === false) return `Nothing can be told about ${found.reveal}: what is protected determines all that could be said.`;
-    const most = `at most ${bits(found.upper_bound)}`;
+    const most = `at most ${atMost(found.upper_bound)}`;
     return found.feasible ? `Something can be told about ${found.reveal}: ${most}.` : `About ${found.reveal} ${most} can be told; whether any can, solving says.`;
   };
   const rank = found.rank === null ? "said when solving" : `${found.rank}; nullity ${found.nullity}`;
@@ -57,7 +57,7 @@ function showOutlook(found) {
       [`${found.reveal} is guessed right without a code`, percent(found.guess_before)],
       ["there is to know, H(W)", bits(found.entropy)],
       ["without privacy, I(W;X)", found.information === null ? "said when solving" : bits(found.information)],
-      ["with privacy, at most", found.upper_bound === null ? "said when solving" : bits(found.upper_bound)],
+      ["with privacy, at most", found.upper_bound === null ? "said when solving" : atMost(found.upper_bound)],
       ["states", found.states === null ? "said when solving" : `${found.states.toLocaleString("en")}, from ${many(found.rows, "record")}`],
       ["rank of what is protected", rank],
       ["how", found.plan ?? "said when solving"],
@@ -76,7 +76,7 @@ function showEstimate(quick) {
   at("quick").replaceChildren(
     h("p", { id: "estimated", class: "good" }, `Quick estimate: ${quick.said}.`),
     guesses(quick.guesses, "expected"),
-    h("p", { class: "quiet" }, `${bits(quick.information)} to ${bits(quick.upper_bound)}, with ${many(quick.codes, "code")}${learned}. `
+    h("p", { class: "quiet" }, `${bits(quick.information)} to ${atMost(quick.upper_bound)}, with ${many(quick.codes, "code")}${learned}. `
       + "Solving makes it exact, certified and ready to be given away."),
     ...quick.remarks.map((text) => h("p", { class: "quiet" }, text)));
   at("feasible").className = "quiet"; // guesses first, then what is known in bits

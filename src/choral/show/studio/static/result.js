@@ -6,7 +6,7 @@ import { markStale } from "./choose.js";
 import { comparing, offer } from "./compare.js";
 import { copying } from "./copying.js";
 import { showCurve } from "./curve.js";
-import { at, bits, facts, fill, h, many, options, percent, warn } from "./dom.js";
+import { at, bits, facts, fill, h, inFull, many, options, percent, warn } from "./dom.js";
 import { downloads } from "./downloads.js";
 import { findings } from "./findings.js";
 import { showGame } from "./game.js";
@@ -46,7 +46,7 @@ export function showResults(results, finished) {
   if (asked !== studio.shown) showView(studio.shown);
 }
 
-const inShort = (one) => `${one.name.replace("-", " ")}: ${one.table.name}, ${one.information.toFixed(3)} bits about ${one.reveal}`
+const inShort = (one) => `${one.name.replace("-", " ")}: ${one.table.name}, ${bits(one.information)} about ${one.reveal}`
   + (one.private ? "" : ", with a budget");
 
 async function showView(name) {
@@ -88,12 +88,12 @@ async function showView(name) {
 }
 
 function details(view) {
-  const hidden = Object.entries(view.leakage).map(([group, leak]) => `${group}: ${leak === 0 ? "0 bits, exactly" : bits(leak, 6)}`);
+  const hidden = Object.entries(view.leakage).map(([group, leak]) => `${group}: ${leak === 0 ? "0 bits, exactly" : inFull(leak)}`);
   return h("details", { id: "in-full" }, h("summary", {}, "Numbers in full, how it was found, and its digest"), facts([
-    ["tells", h("span", { id: "information" }, bits(view.information, 9))],
-    ["no private code exceeds", h("span", { id: "upper-bound" }, bits(view.upper_bound, 9))],
-    ["of what the used columns tell", bits(view.everything, 9)],
-    ["of all there is to know", `${bits(view.entropy, 9)} (${percent(view.efficiency)})`],
+    ["tells", h("span", { id: "information" }, inFull(view.information))],
+    ["no private code exceeds", h("span", { id: "upper-bound" }, inFull(view.upper_bound))],
+    ["of what the used columns tell", inFull(view.everything)],
+    ["of all there is to know", `${inFull(view.entropy)} (${percent(view.efficiency)})`],
     ["told about what is protected", hidden.join("; ")],
     ["also hidden, given what others know", view.against.join("; ") || "–"],
     ["codes", `${view.codes}, for ${many(view.states, "state")}`],

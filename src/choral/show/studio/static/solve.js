@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { question } from "./choose.js";
-import { announce, at, bits, calm, fill, h, warn } from "./dom.js";
+import { announce, at, atMost, bits, calm, fill, h, warn } from "./dom.js";
 import { refresh, studio } from "./main.js";
 
 const NARROW = 7;
@@ -76,10 +76,10 @@ function interval(job) {
   const most = Math.max(upper, information, 1e-12);
   const x = (value) => (1000 * value) / most;
   return [
-    h("label", { for: "bar", class: "quiet" }, `Certified interval: ${bits(information)} to ${bits(upper)} (${message})`),
+    h("label", { for: "bar", class: "quiet" }, `Certified interval: ${bits(information)} to ${atMost(upper)} (${message})`),
     h("progress", { id: "bar", max: 1, value: share }),
     h("svg", { class: "interval", viewBox: "0 0 1000 40", preserveAspectRatio: "none", role: "img",
-      "aria-label": `achieved ${bits(information)}, proved never to exceed ${bits(upper)}` },
+      "aria-label": `achieved ${bits(information)}, proved never to exceed ${atMost(upper)}` },
     h("rect", { class: "all", x: 0, y: 8, width: 1000, height: 24 }),
     h("rect", { class: "open", x: x(information), y: 8, width: Math.max(0, x(upper) - x(information)), height: 24 }),
     h("rect", { class: "told", x: 0, y: 8, width: x(information), height: 24 })),
