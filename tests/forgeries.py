@@ -57,6 +57,11 @@ def both(*changes):
     return change
 
 
+def nested(times):
+    """A value within so many lists."""
+    return [nested(times - 1)] if times else 7
+
+
 CELL, ROW, STATE = ("law", "cells", 0), ("channel", "rows", 0), ("channel", "states", 0)
 UNSEEN = both(lambda d: d["law"]["alphabets"][2].append(9), put("given", 0, "only", {"V": 9}))
 
@@ -296,7 +301,8 @@ REFUSED = [
     *(("joint", put("claims", value)) for value in (None, [], {}, {"information": "0.012663224846813"})),
     *(("joint", put("claims", "information", value)) for value in (None, 0.01, "1e-2", "-0.01", "", ".", "0.1.2")),
     *(("joint", put("claims", "leakage", value)) for value in (None, 5, [None], ["0", None, None])),
-    *(("joint", put("notes", value)) for value in (None, [], "made by hand", {"n": 10**1000})),
+    *(("joint", put("notes", value)) for value in (None, [], "made by hand")),
+    *(("joint", put("notes", {"n": value})) for value in (10**1000, -(10**1000), nested(399))),
     *(("joint", budget({"leakage": value})) for value in ("0", "-1", "1/0", "1/2/3", "0.1", 1, None, "", "f" * 2001)),
     *(("joint", budget({"ratio": value})) for value in ("1", "1/2", "-2", "0")),
     *(("joint", budget(value)) for value in ({}, {"leakage": "1", "ratio": "2"}, {"bits": "1"}, "1", ["1"])),
@@ -374,7 +380,7 @@ TAKEN = [
     ("joint", of_samples(different(["1/2", "1/2"], [SURE] * 2, [[0, 1, 2]] * 2), "score", "X1", [[i] for i in range(5)])),
     ("exchangeable", both(silent, put("protect", [["any 12"]]))),
     ("joint", of_even_bits(LONG)),
-    ("joint", put("notes", {"n": 10**999})),
+    *(("joint", put("notes", {"n": value})) for value in (10**999, -(10**999), nested(398))),
     ("given", further(APART, APART_ALIKE)),
     ("given", lambda d: d.update(also=[d["law"]])),  # the same law again: nothing more is promised
     ("joint", of_one_column(UP, **ratio("2", "0.007327641190667"))),

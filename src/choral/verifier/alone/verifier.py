@@ -212,6 +212,7 @@ LONG = (
     50_000  # such a list with more items than this is not kept: its items are read from the text when they are needed
 )
 LONGEST_INTEGER = 1000  # digits; weights are written in hexadecimal, as text
+DEEPEST = 400  # lists and objects around a value
 BLOCK = 1000  # items of a list that are written at once
 
 
@@ -277,8 +278,20 @@ def no_twins(pairs):
 
 def whole_number(text):
     """An integer of JSON, if it is not absurdly long: to read one takes the square of its length."""
-    need(len(text) <= LONGEST_INTEGER, "file", f"it holds an integer of {len(text)} digits")
+    digits = len(text.removeprefix("-"))
+    need(digits <= LONGEST_INTEGER, "file", f"it holds an integer of {digits} digits")
     return int(text)
+
+
+def is_deep(value):
+    """Whether something lies within more lists and objects than any reader can be asked to follow."""
+    within = [value]
+    for _ in range(DEEPEST + 1):
+        holders = [
+            held.values() if isinstance(held, dict) else held for held in within if isinstance(held, (dict, list))
+        ]
+        within = [held for holder in holders for held in holder]
+    return bool(within)
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=no_twins, parse_int=whole_number)
@@ -342,6 +355,8 @@ def read(text):
         document, end = read_value(text, 0)
         if BLANK.match(text, end).end() != len(text):
             raise ValueError("something follows its end")
+        if is_deep(document):
+            raise ValueError("it is nested too deep")
     except (ValueError, RecursionError) as error:
         raise ClaimFailed("file", f"it is not JSON, or it was cut off ({error})") from None
     kind = document.get("format") if isinstance(document, dict) else None
