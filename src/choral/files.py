@@ -17,6 +17,9 @@ DATABASE = b"SQLite format 3\0"
 BESIDE = ("-journal", "-wal", "-shm", ".wal")
 """What SQLite and DuckDB keep beside a database; without it the database may be damaged."""
 
+WRITTEN: list[Path] = []
+"""Files that this process gave their names: what is left behind when somebody interrupts it."""
+
 
 def state_folder() -> Path:
     """Where choral remembers for a user: `$XDG_STATE_HOME/choral`, else `~/.local/state/choral`."""
@@ -120,6 +123,7 @@ def whole_file(path: Path, force: bool, over: Collection[str] = (), public: bool
             else:
                 os.link(name, path)
                 os.unlink(name)
+            WRITTEN.append(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from choral.describe.joint import Joint
 from choral.describe.kinds import needed
 from choral.describe.law import Law
+from choral.design.afterwards import JOINING
 from choral.design.limits import READABLE, Clock, Limits, Progress
 from choral.design.purposes import nothing_told
 from choral.design.result import Disclosure
@@ -19,6 +20,7 @@ from choral.design.solvers import choose, trivial
 from choral.exact.information import stated_bound, stated_claims, stated_information
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
+from choral.phases import phase, tell
 from choral.problem.bounds import best_group
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
@@ -71,16 +73,16 @@ def disclose(
                 variance of a numeric target that it explains; or a loss {(action, value of the target): number}
     tol         stop when upper_bound - information is at most this, in bits
     rel_tol     … or at most this share of the information, whichever is reached first
-    time_limit  seconds for the search; then the best so far is made exact and returned, with its valid bound: what that and
-                verifying add is not counted (for lines about as long as a level of the search)
+    time_limit  seconds until it is returned: the search ends in time for making the best so far exact and stating its bound,
+                as estimated from sizes; `verify()` is yours to call, and not counted
     codes       at most this many codes; `how` says what that costs
     progress    called as progress(information, upper_bound, message) while the interval closes
     solver      overrule the planner: "enumeration", "transport", "rank", "sandwich", "branching", "coarse" or "orbits"
     spare       the share of the information that may be given up for fewer codes: 0.01 gives the fewest that lose a percent
     rarest      with `spare`: no code is less probable than this
 
-    Ctrl-C ends the search early like a time limit (a second one ends the program). Whatever ends it, the channel
-    is private, exactly, and the bound holds.
+    Ctrl-C ends the search early like a time limit; a second one, or one before or after the search, ends the program.
+    Whatever ends it, the channel is private, exactly, and the bound holds.
 
     >>> import choral as ch
     >>> d = ch.disclose(ch.examples.bsc_and_bec(), reveal="W")
@@ -96,8 +98,8 @@ def disclose(
     X1=1, X2=1    0    1    0
     p(y)          1/3  1/3  1/3
     """
+    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver, spare=spare, rarest=rarest).begun()
     problem = problem_of(law, Question(reveal, protect, use, order, leakage, ratio, utility=utility), also)
-    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver, spare=spare, rarest=rarest)
     return solved(law, problem, limits)
 
 
@@ -134,21 +136,22 @@ def solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
         if clock.stopped():
             nothing = trivial if problem.utility is None else nothing_told
             return certified(law, problem, nothing(problem, "stopped before it began", Status.STOPPED))
-        small, inverses = reduced_problem(problem)
-        form = form_of(small)
-        chosen = choose(small, form, limits.solver)
+        with phase("looking for states that are alike"):
+            small, inverses = reduced_problem(problem)
+            form = form_of(small)
+            chosen = choose(small, form, limits.solver)
         if limits.readable and chosen.solver == "sandwich" and small.plain and form.nullity >= READABLE:
             limits = clock.limits = limits.for_people()
-        later = "" if limits.time_limit is None else "; making it exact and verifying it come after the time limit"
-        clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}{later}")
+        clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
         solution = chosen.run(small, form, clock)
         if small.utility is None:
             solution = _fewer(small, solution, _most_codes(small, form, limits), clock)
-        for inverse in inverses:
-            solution = inverse.invert(solution)
-        if small.size < problem.size:
-            solution = replace(solution, how=f"{solution.how}; {problem.size} states joined into {small.size}")
-        return certified(law, problem, solution)
+        with phase("stating what is proved"):
+            for inverse in inverses:
+                solution = inverse.invert(solution)
+            if small.size < problem.size:
+                solution = replace(solution, how=f"{solution.how}; {problem.size} states joined into {small.size}")
+            return certified(law, problem, solution)
 
 
 def _most_codes(problem: Problem, form: Form, limits: Limits) -> int | None:
@@ -160,10 +163,12 @@ def _fewer(problem: Problem, solution: Solution, most: int | None, clock: Clock)
     codes, limits = solution.channel.codes, clock.limits
     if limits.spare is None and (most is None or codes <= most):
         return solution
+    clock.expect(clock.after / JOINING)  # what was kept for this
+    tell("joining codes")
     before = float(stated_information(problem, solution.channel))
     rough, most = floats_of(solution.channel), min(most or codes, codes)
     if limits.spare is None:
-        rough = with_at_most(problem, rough, most)
+        rough = with_at_most(problem, rough, most, clock.stopped)
     else:
         rough = fewest(problem, rough, most, limits.spare, limits.rarest, clock.stopped)
     if len(rough) == codes:

@@ -7,10 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from types import FrameType
 from typing import Any, TypeAlias
 
+from choral import phases
 from choral.errors import ProblemError
 
 Progress: TypeAlias = Callable[[float, float, str], None]
@@ -19,6 +22,11 @@ READABLE = 16
 """Codes that a person can still read."""
 SPARE, SEARCHED = 0.01, 1e-3
 """What readable codes may lose of the information, and how far, as a share of it, the search for them goes."""
+
+SLOWEST = 30.0
+"""How many times slower than alone a busy machine is thought to be, at most."""
+
+_clock: ContextVar[Clock | None] = ContextVar("clock", default=None)
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,10 @@ class Limits:
     """With `spare`: no code is less probable."""
     readable: bool = False
     """Where lines are searched and the best code may need more codes than a person reads: the fewest that lose a percent."""
+    started: float | None = None
+    """When the time limit began, where that was before the search: counting and learning are within it too."""
+    verified: bool = False
+    """Whether the time limit is for verifying what is found, too."""
 
     def for_people(self) -> Limits:
         """At most as many codes as a person reads, the fewest that lose a percent, from a search to a tenth of that."""
@@ -61,54 +73,112 @@ class Limits:
         ):
             raise ProblemError(f"codes={self.codes!r}.", "Give a whole number of at least 1.")
 
-    def say(self, message: str) -> None:
-        """Tell whoever listens what is done before there is an interval."""
-        if self.progress is not None:
-            self.progress(0.0, 1.0, message)
+    def begun(self) -> Limits:
+        """The same with a time limit that runs from now on, unless it began before."""
+        return self if self.started is not None else replace(self, started=time.monotonic())
+
+    def remaining(self) -> float | None:
+        """Seconds until the time limit; None when there is none."""
+        if self.time_limit is None:
+            return None
+        return max(0.0, self.time_limit - (0.0 if self.started is None else time.monotonic() - self.started))
 
     @contextmanager
     def running(self) -> Iterator[Clock]:
-        """A clock that runs while the block does; the first Ctrl-C stops it, a second one interrupts as usual."""
-        clock = Clock(self)
-        if threading.current_thread() is not threading.main_thread():
-            yield clock
-            return
-        usual: Any = signal.getsignal(signal.SIGINT)
-        if not callable(usual):
-            yield clock
-            return
+        """A clock that runs while the block does.
 
-        def interrupted(number: int, frame: FrameType | None) -> None:
-            if clock.interrupted:
-                usual(number, frame)
-            clock.interrupted = True
-
-        signal.signal(signal.SIGINT, interrupted)
+        Ctrl-C in a search stops the clock, and every clock around it; a second one, and one in a phase that has a name
+        (`choral.phases`), interrupts as usual.
+        """
+        clock = Clock(self.begun(), outer := _clock.get())
+        token = _clock.set(clock)
         try:
-            yield clock
+            usual: Any = signal.getsignal(signal.SIGINT)
+            here = threading.current_thread() is threading.main_thread()
+            if outer is not None or not here or not callable(usual):
+                yield clock
+                return
+            around = phases.now()
+
+            def interrupted(number: int, frame: FrameType | None) -> None:
+                searching = _clock.get()
+                if searching is None or searching.stopping or phases.now() != around:
+                    usual(number, frame)
+                elif searching is not None:
+                    searching.interrupt()
+
+            signal.signal(signal.SIGINT, interrupted)
+            try:
+                yield clock
+            finally:
+                signal.signal(signal.SIGINT, usual)
         finally:
-            signal.signal(signal.SIGINT, usual)
+            _clock.reset(token)
+
+
+@contextmanager
+def ending_all() -> Iterator[None]:
+    """A block of many searches that Ctrl-C ends as a whole: there is no best so far."""
+    token = _clock.set(Clock(Limits()))
+    try:
+        yield
+    finally:
+        _clock.reset(token)
 
 
 @dataclass
 class Clock:
-    """The state of one search: how long it ran, and whether it should stop."""
+    """The state of one search: how long it ran, and whether it should stop.
+
+    It stops before the time limit, by `after` seconds of work that come after the search, told as it goes
+    (`choral.design.afterwards`), and by as long as it takes until it is asked again.
+    """
 
     limits: Limits
-    started: float = field(default_factory=time.monotonic)
+    outer: Clock | None = None
     interrupted: bool = False
+    after: float = 0.0
+    worked: float = field(default_factory=time.process_time)
+    began: float = field(default_factory=time.monotonic)
+    asked: list[float] = field(default_factory=list)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether somebody interrupted this search, or one around it."""
+        return self.interrupted or (self.outer is not None and self.outer.stopping)
+
+    def interrupt(self) -> None:
+        """Stop this search and those around it."""
+        self.interrupted = True
+        if self.outer is not None:
+            self.outer.interrupt()
+
+    def expect(self, after: float) -> None:
+        """So many seconds of work come after the search, if it ends now."""
+        self.after = after
+
+    def slowness(self) -> float:
+        """Seconds that a second of work takes, on a machine that does other things too."""
+        work = time.process_time() - self.worked
+        return min(max(1.0, (time.monotonic() - self.began) / work), SLOWEST) if work > 0.1 else 1.0
 
     def left(self) -> float | None:
-        """Seconds until the time limit, or None when there is none."""
-        if self.limits.time_limit is None:
-            return None
-        return max(0.0, self.limits.time_limit - (time.monotonic() - self.started))
+        """Seconds that are left for the search, or None when there is no time limit."""
+        remaining = self.limits.remaining()
+        return None if remaining is None else max(0.0, remaining - self.after * self.slowness())
 
     def stopped(self) -> bool:
-        """Whether the search should end now."""
-        return self.interrupted or self.left() == 0.0
+        """Whether the search should end now: it is time, or will be before this is asked again; or somebody says so."""
+        if self.stopping:
+            return True
+        left = self.left()
+        if left is None:
+            return False
+        self.asked = [*self.asked[-2:], time.monotonic()]
+        between = [b - a for a, b in pairwise(self.asked)]
+        return left <= (2 * min(between) if len(between) > 1 else 0.0)
 
     def say(self, information: float, upper_bound: float, message: str) -> None:
-        """Tell whoever listens how far the interval has closed."""
+        """Tell whoever listens how far the interval of the whole problem has closed."""
         if self.limits.progress is not None:
             self.limits.progress(information, upper_bound, message)

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from choral.design.afterwards import Afterwards
 from choral.design.limits import Clock
 from choral.errors import ProblemError
 from choral.exact.information import stated_bound, stated_information
@@ -53,6 +54,7 @@ class ByBranching:
         rows, M = constraints(problem)
         prior = problem.prior / problem.prior.sum()
         limits = clock.limits
+        after = Afterwards.of(problem, form, limits)
         boxes = MOST_BOXES if limits.time_limit is not None else BOXES
         found = Branching(
             np.asarray(prior, dtype=np.float64),
@@ -64,6 +66,7 @@ class ByBranching:
             boxes,
             clock.say,
             clock.stopped,
+            lambda boxes: clock.expect(after.by_boxes(boxes)),
         ).run()
         proofs: list[Proof] = [found.proof]
         if problem.plain and problem.groups:

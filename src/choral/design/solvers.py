@@ -11,13 +11,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
-from choral.design.limits import Clock
+from choral.design.afterwards import Afterwards
+from choral.design.limits import Clock, Progress
 from choral.design.many_values import ByBranching
 from choral.design.purposes import ByDecision, BySquares
 from choral.errors import ProblemError, StoppedError
 from choral.exact.information import stated_information
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
+from choral.problem.bounds import best_group
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, Status, floats_of
@@ -28,7 +30,7 @@ from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exact_optimum import constant_channel, exact_optimum
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
-from choral.solvers.lines.sandwich import MOST_VALUES, Sandwich, conditional_entropy
+from choral.solvers.lines.sandwich import MOST_VALUES, Rough, Sandwich, conditional_entropy
 from choral.solvers.peeling import improved
 from choral.solvers.rank import RankWithinGroup
 from choral.solvers.transport import Transport
@@ -53,6 +55,9 @@ FLOATS = 1e-9
 """Bits: what floats get wrong of an information, at the most."""
 MOST_PAIRS = 1_000_000
 """Transport up to this many pairs of states: more take minutes to verify."""
+
+
+Intervals: TypeAlias = tuple[tuple[float, float], ...]
 
 
 class Solver(Protocol):
@@ -244,7 +249,7 @@ class ByLines:
         if problem.budgets:
             return _budgeted(problem, problem, clock)
         limits = clock.limits
-        rough = Sandwich(limits.tol, limits.rel_tol).solve(problem, clock.say, clock.stopped)
+        rough = _by_lines(problem, form, clock, clock.say)
         few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
         channel, status = repair(problem, rough.channel), rough.status
         told = rough.history[-1][0] if rough.history else 0.0
@@ -285,13 +290,13 @@ class Coarse:
         small = with_coarse_target(problem, MOST_VALUES)
         if problem.budgets:
             return _budgeted(problem, small, clock)
-        limits = clock.limits
-        rough = Sandwich(limits.tol, limits.rel_tol).solve(small, clock.say, clock.stopped)
+        bound = GroupBound.best(problem)
+        rough = _by_lines(small, form, clock, _of_the_whole(problem, clock), proved=False)
         channel = repair(problem, rough.channel)
         if problem.plain:
             channel = improved(problem, channel, clock.stopped)
         status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
-        return Solution(channel, GroupBound.best(problem), self.name, status, rough.history)
+        return Solution(channel, bound, self.name, status, _with_bound(problem, rough.history))
 
 
 PURPOSES: tuple[Solver, ...] = (ByDecision(), BySquares())
@@ -347,12 +352,34 @@ def _points(form: Form) -> str:
     return f"{number:.2g}" if number < 10**300 else f"10^{Decimal(number).adjusted()}"
 
 
-def _lost(problem: Problem, channel: ExactChannel, history: tuple[tuple[float, float], ...]) -> float:
+def _lost(problem: Problem, channel: ExactChannel, history: Intervals) -> float:
     """Bits that making a channel exact has cost: next to none, unless masses are beyond floats."""
     if not history:
         return 0.0
     masses = (floats_of(channel) * problem.prior).T
     return history[-1][0] - (problem.entropy_of_target - conditional_entropy(masses, problem.posterior().T))
+
+
+def _by_lines(problem: Problem, form: Form, clock: Clock, say: Progress, proved: bool = True) -> Rough:
+    """A channel by lines, found in time for what comes after it, be it `proved` by its lines or by something simple."""
+    limits, after = clock.limits, Afterwards.of(problem, form, clock.limits)
+
+    def ahead(lines: int) -> None:
+        clock.expect(after.by_lines(lines) if proved else after.simply())
+
+    return Sandwich(limits.tol, limits.rel_tol, ahead).solve(problem, say, clock.stopped)
+
+
+def _of_the_whole(problem: Problem, clock: Clock) -> Progress:
+    """What a search for a coarser target says, as it is for the problem itself: it has another bound."""
+    bound = best_group(problem)[1]
+    return lambda information, _, message: clock.say(information, bound, f"a coarser target: {message}")
+
+
+def _with_bound(problem: Problem, history: Intervals) -> Intervals:
+    """The history of a coarser target with the bound of the problem itself."""
+    bound = best_group(problem)[1]
+    return tuple((information, bound) for information, _ in history)
 
 
 def _beyond(problem: Problem) -> str:
@@ -362,7 +389,8 @@ def _beyond(problem: Problem) -> str:
 def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
     """The best channel found within the budgets; its bound is by lines unless the target was made coarser."""
     limits = clock.limits
-    rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, clock.say, clock.stopped)
+    say = clock.say if small is problem else _of_the_whole(problem, clock)
+    rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, say, clock.stopped)
     if rough is None:
         return trivial(problem, "sandwich within budgets, stopped", Status.STOPPED)
     repaired, how = repair(problem, rough.channel), rough.how
@@ -373,7 +401,7 @@ def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
     if small is problem:
         return Solution(channel, rough.bound, how, rough.status, rough.history)
     status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
-    return Solution(channel, GroupBound.best(problem), how, status, rough.history)
+    return Solution(channel, GroupBound.best(problem), how, status, _with_bound(problem, rough.history))
 
 
 def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> ExactChannel:

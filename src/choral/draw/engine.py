@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ from choral.ledger.book import open_ledger
 from choral.ledger.entry import Conflict, Entry
 from choral.ledger.refusal import Place, refusal
 from choral.ledger.spelling import normal_blocks
+from choral.phases import phase, to_the_end
 from choral.release.file import Release
 from choral.tables.opening import open_table
 from choral.tables.recipe import Recipe
@@ -88,8 +89,10 @@ def disclose_table(
     check_output(asked.target, force)
     source = open_table(table, release.recipe.as_read, lambda name: name == id)
     with closing(source.connection):
-        release.recipe.check(source)
-        return _Run(asked, source).run()
+        with phase("reading the table"):
+            release.recipe.check(source)
+            run = _Run(asked, source)
+        return run.run()
 
 
 class _Run:
@@ -111,24 +114,29 @@ class _Run:
     def run(self) -> Drawn:
         asked, target = self.asked, self.asked.target
         names = [*([] if self.id is None else [self.id]), *([ROW] if asked.with_rows else []), CODE]
-        with open_ledger(asked.book) as ledger, hidden_file(target) as (hidden, handle):
+        with open_ledger(asked.book) as ledger, hidden_file(target) as (hidden, handle), ExitStack() as last:
             folder = hidden.with_name(f"{hidden.name}.sorting")
             sorter = Sorter(folder, asked.arrange, names, self.rows)
             use = asked.use(self.digest, self.rows, self.kind)
             with ledger.disclosing(use) as entry, full_disk_in_words(target), sorter as drawn:
                 if self.quotas is not None:
-                    self.drawing = self._ranked(self.quotas, folder.with_name(f"{hidden.name}.ranking"))
-                self._stream(drawn, entry)
+                    with phase("ranking records for quotas"):
+                        self.drawing = self._ranked(self.quotas, folder.with_name(f"{hidden.name}.ranking"))
+                with phase("drawing"):
+                    self._stream(drawn, entry)
                 self._check_unseen()
                 if self.done != self.rows or self.source.fingerprint() != self.before:
                     raise LawError(f"{self.source.name} changed while it was read.", "Run again when it is at rest.")
                 if self.id is None:
                     entry.settle_rows(*(rows.digest() for rows in self.drawn_from))
-                conflict = entry.settle()
+                with phase("comparing with the ledger"):
+                    conflict = entry.settle()
                 if conflict is not None:
                     raise self._refusal(conflict, entry)
-                self._write(hidden, drawn)
+                with phase("sorting and writing"):
+                    self._write(hidden, drawn)
                 os.fsync(handle)
+                last.enter_context(to_the_end())  # what is recorded and what is written belong together
             put_file_in_place(hidden, target, asked.force)
         return asked.done(ledger, self.quotas, self.done, self.dropped, self.unseen)
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from choral.errors import FileInTheWayError, ReleaseFileError
-from choral.files import check_output
+from choral.files import WRITTEN, check_output
 
 ENDINGS = (".parquet", ".csv")
 
@@ -69,6 +69,7 @@ def put_file_in_place(hidden: Path, target: Path, force: bool) -> None:
                 check_output(target, force)
                 raise
         _flush_folder(target.parent)
+        WRITTEN.append(target)
 
 
 def check_folder(target: Path, force: bool) -> None:

@@ -16,6 +16,7 @@ from choral.describe.kinds import law_of
 from choral.describe.law import Law
 from choral.describe.written import decode, encode, fraction_of, fractions_of, hexadecimal, listed
 from choral.errors import ReleaseFileError, VerificationError
+from choral.phases import phase
 from choral.problem.budget import Budget
 from choral.problem.kernel import Conditional, Problem, Variable
 from choral.problem.promises import Promise
@@ -132,6 +133,7 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, "digest": reading.digest_of(rest)}
 
 
+@phase("verifying")
 def check(
     document: Mapping[str, Any], say: Callable[[str], None] = lambda line: None, until: str = "bound"
 ) -> dict[str, Any]:
@@ -147,6 +149,7 @@ def check(
     return found
 
 
+@phase("checking the release")
 def read_and_check(text: str, place: str) -> dict[str, Any]:
     """The document in the text of a release file, with all checked by the verifier but the upper bound, which stays claimed.
 
@@ -160,6 +163,7 @@ def read_and_check(text: str, place: str) -> dict[str, Any]:
     return document
 
 
+@phase("checking privacy")
 def check_privacy(document: Mapping[str, Any]) -> None:
     """Have the verifier check the channel and its privacy alone; raises `VerificationError` if that fails."""
     try:

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from choral.errors import SolverError
+from choral.phases import phase
 from choral.problem.form import constraints, equations
 from choral.problem.kernel import Floats, Index, Problem
 from choral.problem.packed import PackedRows
@@ -41,6 +42,7 @@ LEAST_ROOM = 2.0**-34
 """Mass of a code at a state that is enough to be changed: floats miss the equations by 2⁻⁴⁶, and solving magnifies that."""
 
 
+@phase("making the code exact")
 def repair(problem: Problem, channel: Floats) -> ExactChannel:
     """A private channel close to `channel`, which holds p(y | s) in floats, one row per code.
 

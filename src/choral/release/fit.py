@@ -17,6 +17,7 @@ from choral.design.limits import READABLE, Limits, Progress
 from choral.errors import ColumnError, LawError, ProblemError, TableWarning
 from choral.laws.choice import law_for, weighted_law
 from choral.ledger.identity import KEY_BYTES
+from choral.phases import phase
 from choral.problem.kernel import Problem
 from choral.problem.pose import pose_roles, with_budgets, with_utility
 from choral.problem.promises import read_promise
@@ -26,7 +27,6 @@ from choral.release.file import Release
 from choral.release.merging import beside_state, merged_states, others_of
 from choral.release.score import Scored, scored
 from choral.release.weighted import said_of_records
-from choral.scores.learn import Say
 from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
 from choral.tables.counting import Counts, alphabets, complete, count, free_name, grouped, too_large
@@ -154,6 +154,7 @@ def fit(
     >>> release.recipe.state_of({"a": 1, "b": 0}), round(release.disclosure.information, 6)
     (2, 1.0)
     """
+    limits = Limits(tol, rel_tol, time_limit, codes, progress, solver).begun()
     question = Question(reveal, protect, use, order, leakage, ratio, against, utility=utility)
     marks = None if missing_marks is None else tuple(missing_marks)
     dropped = (drop,) if isinstance(drop, str) else tuple(drop)
@@ -177,7 +178,7 @@ def fit(
     with opened(source, rules.as_read) as table:
         if not isinstance(source, Source) and "" in table.remarks:
             warnings.warn(f"In {table.name}, {table.remarks['']}.", TableWarning, stacklevel=2)
-        release = fitted(table, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver), also)
+        release = fitted(table, question, rules, limits, also)
         whole = table if rules.counts is None else as_counts(table, rules.counts)
         rows = whole.rows() if rules.missing == "value" else release.recipe.table_rows
     if rows > release.recipe.table_rows:
@@ -189,9 +190,9 @@ def fit(
 
 def fitted(source: Any, question: Question, rules: TableRules, limits: Limits | None = None, also: Any = ()) -> Release:
     """The release of a table that answers a question, under rules for the table and within limits."""
-    limits = limits or Limits()
+    limits = (limits or Limits()).begun()
     with opened(source, rules.as_read) as table:
-        posed = pose_table(table, question, rules, say=limits.say)
+        posed = pose_table(table, question, rules)
     return release_of(posed, question, limits, also)
 
 
@@ -216,17 +217,14 @@ def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ())
     return replace(made, remarks=(*posed.scored.remarks, *weighed), look=posed.scored.look)
 
 
+@phase("counting")
 def pose_table(
     table: Source,
     question: Question,
     rules: TableRules | None = None,
     earlier: Release | None = None,
-    say: Say = lambda message: None,
 ) -> Posed:
-    """The law of a table with its states. Given an `earlier` release, its columns, groups and states are refined.
-
-    `say` is told what is done while a score is learned.
-    """
+    """The law of a table with its states. Given an `earlier` release, its columns, groups and states are refined."""
     rules = rules or TableRules()
     if question.use is None:
         check_width(table)
@@ -241,7 +239,7 @@ def pose_table(
     if rules.counts is not None:
         table = as_counts(table, rules.counts)
     if earlier is None:
-        found = scored(table, question, rules, say)
+        found = scored(table, question, rules)
         table, roles, points = found.table, found.roles, found.points
         rules = replace(rules, bins={**rules.bins, **found.cut})
     else:

@@ -88,8 +88,8 @@ class Scored:
         return (*(note for note in (self.few, self.many) if note), *said)
 
 
-def scored(table: Source, question: Question, rules: TableRules, say: learning.Say = lambda message: None) -> Scored:
-    """The table with its score, if it is to have one; `say` is told what is done while one is learned."""
+def scored(table: Source, question: Question, rules: TableRules) -> Scored:
+    """The table with its score, if it is to have one."""
     plain = rules.roles(table, question)
     given = rules.points is not None or rules.score is not None
     if question.use is not None or question.protect is None or table.weight is not None:
@@ -133,7 +133,7 @@ def scored(table: Source, question: Question, rules: TableRules, say: learning.S
         _free(table.columns),
         weight=rules.weight,
     )
-    points = learning.learn(table, asked, where, say)
+    points = learning.learn(table, asked, where)
     return replace(_with(table, question, rules, points, kept, seen), cut=cut, many=_many(plain, columns))
 
 

@@ -23,6 +23,7 @@ from choral.design.disclose import certified, solved
 from choral.design.limits import Limits, Progress
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
+from choral.problem.bounds import best_group
 from choral.problem.kernel import Problem, Variable
 from choral.problem.question import Group, Question
 from choral.problem.solution import ExactChannel, Row, Solution, row_of
@@ -69,28 +70,60 @@ def fitted_after(earlier: Release, source: Any, question: Question, rules: Table
     """The release of `fit_after`; of the rules, those that the earlier release has are its own."""
     if question.utility != "bits":
         raise ProblemError("A second release with a utility.", "Ask for bits, or fit it anew without the first.")
-    recipe = earlier.recipe
+    recipe, limits = earlier.recipe, limits.begun()
     _check_earlier(earlier)
     with opened(source, replace(recipe.as_read, find=True)) as table:
         posed = pose_table(table, question, replace(rules, missing=recipe.missing, unseen=recipe.unseen), earlier)
     problem = posed.problem
     before = _earlier_rows(earlier, posed)
     _check_private(problem, before)
-    if limits.time_limit is not None:
-        limits = replace(limits, time_limit=limits.time_limit / (earlier.disclosure.codes + 1))
-    later = [
-        solved(given.law, given.problem, replace(limits, enough=True))
-        for given in (_given(posed, before, y) for y in range(earlier.disclosure.codes))
-    ]
-    first = tuple(y for y, found in enumerate(later) for _ in range(found.codes))
-    how = f"for each of {len(later)} earlier codes: {later[0].how}"
-    found = certified(posed.law, problem, Solution(_paired(problem, before, later), GroupBound.best(problem), how))
-    alone = solved(posed.law, problem, replace(limits, codes=None))
+    searches = _Searches(problem, earlier, limits)
+    with limits.running():  # Ctrl-C ends all of them
+        later = []
+        for y in range(earlier.disclosure.codes):
+            given = _given(posed, before, y)
+            later.append(solved(given.law, given.problem, searches.next(replace(limits, enough=True))))
+            searches.tells(later[-1].information)
+        first = tuple(y for y, found in enumerate(later) for _ in range(found.codes))
+        how = f"for each of {len(later)} earlier codes: {later[0].how}"
+        found = certified(posed.law, problem, Solution(_paired(problem, before, later), GroupBound.best(problem), how))
+        alone = solved(posed.law, problem, searches.next(replace(limits, codes=None)))
     found = _with_bound_of(found, alone)
     after = replace(posed.recipe, after=After(earlier.digest, first))
     second = Release(found, after, earlier.needed_key(), secrets.token_bytes(SALT_BYTES))
     object.__setattr__(second, "earlier", earlier)  # it has told these people something: the same ledger shall know
     return second
+
+
+class _Searches:
+    """One search for each earlier code and one for the bound: what each may take, and how far they are together."""
+
+    def __init__(self, problem: Problem, earlier: Release, limits: Limits) -> None:
+        self.limits, self.bound = limits, best_group(problem)[1]
+        self.shares = list(map(float, earlier.disclosure.p_y))
+        self.done, self.told = 0, 0.0
+
+    def next(self, limits: Limits) -> Limits:
+        """Limits of the next search: its part of the time that is left, and an interval of the whole problem."""
+        left, ahead = self.limits.remaining(), len(self.shares) + 1 - self.done
+        if left is not None:
+            limits = replace(limits, time_limit=left / ahead, started=None)
+        return replace(limits, progress=None if limits.progress is None else self._say)
+
+    def tells(self, information: float) -> None:
+        """The search for an earlier code has ended, and its code tells so much to who has that one."""
+        self.told += self.shares[self.done] * information
+        self.done += 1
+
+    def _say(self, information: float, upper_bound: float, message: str) -> None:
+        assert self.limits.progress is not None
+        if self.done < len(self.shares):
+            information = self.told + self.shares[self.done] * information
+            self.limits.progress(
+                information, self.bound, f"earlier code {self.done + 1} of {len(self.shares)}: {message}"
+            )
+        else:
+            self.limits.progress(self.told, min(self.bound, upper_bound), f"the bound: {message}")
 
 
 def told_by_first(release: Release) -> float:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from choral.describe.entropy import entropies
 from choral.errors import ProblemError
+from choral.phases import phase, tell
 from choral.problem.kernel import Floats
 from choral.scores.cut import MOST_BINS, cells_of
 from choral.scores.pieces import LEAST, pieces_of
@@ -45,8 +46,6 @@ NEARLY = 0.8
 """A column that by itself takes away this share of wrong guesses is asked about: honest ones rarely do."""
 SAMPLE = "choral_lesson"
 
-Say = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -72,8 +71,9 @@ class Choice:
     scale: float
 
 
-def learn(table: Source, asked: Asked, where: str = "", say: Say = lambda message: None) -> Points:
-    """Points for the target from the rows of a table; `where` is SQL that leaves rows out, `say` is told what is done."""
+@phase("learning a score")
+def learn(table: Source, asked: Asked, where: str = "") -> Points:
+    """Points for the target from the rows of a table; `where` is SQL that leaves rows out."""
     with sampled(table, where) as (sample, rows):
         columns = [pieces_of(sample, name, "", asked.edges.get(name)) for name in asked.learn_from]
         codes = codes_of(sample, columns)
@@ -87,9 +87,9 @@ def learn(table: Source, asked: Asked, where: str = "", say: Say = lambda messag
     whole, sizes = _lesson(codes, columns, target, asked.target), [len(column.values) for column in asked.target]
     part = np.sort(np.random.default_rng(0).permutation(len(codes))[:CROSS_FITTED])
     fold = folds_of(whole.target[part])
-    choice, held_out, tables = crossfitted(whole.of(part), fold, say)
+    choice, held_out, tables = crossfitted(whole.of(part), fold)
     if len(part) < len(codes):
-        say(f"learning points from {len(codes)} records")
+        tell(f"learning points from {len(codes)} records")
         tables = tables_of(taught(whole, choice.trees, choice.paired), whole, choice.trees)
     pairs = strongest(tables, whole, choice.pairs)
     ids = np.ravel_multi_index(tuple(target.T), sizes) if len(sizes) > 1 else target[:, 0]
@@ -140,7 +140,7 @@ def _nearly(lesson: Lesson, columns: Sequence[Column], classes: npt.NDArray[Any]
     return {"nearly": found} if found else {}
 
 
-def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], say: Say) -> tuple[Choice, npt.NDArray[np.int64], Tables]:
+def crossfitted(lesson: Lesson, fold: npt.NDArray[Any]) -> tuple[Choice, npt.NDArray[np.int64], Tables]:
     """What is worth having; the sums, constant included, that each record has by points learned without it; and the mean of
     the models, which tells more than any, and no less than one that is learned from all records (measured).
     """
@@ -149,7 +149,7 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], say: Say) -> tuple[Choic
     kinds = [False, True] if len(lesson.sizes) > 1 else [False]
     for k in range(FOLDS):
         for paired in kinds:
-            say(f"cross-fitting, {k + 1} of {FOLDS}, {'pairs' if paired else 'single columns'}")
+            tell(f"cross-fitting, {k + 1} of {FOLDS}, {'pairs' if paired else 'single columns'}")
             model = taught(lesson.of(fold != k), TREES, paired)
             models[paired].append(model)
             test = lesson.of(fold == k)

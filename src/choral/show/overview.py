@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from typer.core import TyperGroup
+
+from choral.files import WRITTEN
 
 SECTIONS = {
     "Start": {
@@ -35,7 +38,24 @@ SECTIONS = {
 
 
 class Overview(TyperGroup):
-    """The commands in sections."""
+    """The commands in sections; whichever runs says what it does, and where it was interrupted."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        WRITTEN.clear()
+        try:
+            if not sys.stderr.isatty() or "--json" in sys.argv or ctx.invoked_subcommand == "studio":
+                return super().invoke(ctx)
+            from choral.show.progress import named_phases
+
+            with named_phases():
+                return super().invoke(ctx)
+        except (KeyboardInterrupt, RuntimeError) as error:
+            from choral.show.interrupts import end, is_interrupt
+
+            if not is_interrupt(error):
+                raise
+            raise end(error) from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the sections."""

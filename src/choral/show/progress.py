@@ -1,9 +1,10 @@
-"""Progress bars: a certified interval closing, rows of a table going by, steps; and the interval's history."""
+"""Progress: a certified interval closing, rows of a table going by, steps, or the name of what is done; and histories."""
 
 from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,12 +13,16 @@ from html import escape
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 from choral.describe.display import at_most
 from choral.design.limits import Progress as IntervalCallback
+from choral.phases import heard
 
 NARROW = 12.0
 """Orders of magnitude of the gap that a full bar stands for."""
+SOON = 0.5
+"""Seconds after which a phase is long enough to be named."""
 
 
 @dataclass(frozen=True)
@@ -56,45 +61,114 @@ def interval_bar(quiet: bool = False) -> Iterator[IntervalCallback | None]:
     with interval_bar() as bar:
         d = ch.disclose(law, progress=bar)
     """
-    columns = [BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn()]
-    with _bar(quiet, columns) as draw:
+    with _bar(quiet, [BarColumn(bar_width=16), _words(), TimeElapsedColumn()]) as draw:
         if draw is None:
             yield None
             return
+        interval = ""
 
         def show(information: float, upper_bound: float, message: str) -> None:
+            nonlocal interval
             gap = max(upper_bound - information, 10**-NARROW)
-            draw(max(0.0, -math.log10(gap)), NARROW, f"{information:.3g} … {at_most(upper_bound)} bits  {message}")
+            interval = f"{information:.3g} … {at_most(upper_bound)} bits, "
+            draw(max(0.0, -math.log10(gap)), NARROW, f"{interval}{message}")
 
-        yield show
+        with heard(lambda name: draw(None, None, f"{interval}{name or 'searching'}")):
+            yield show
 
 
 @contextmanager
 def steps_bar(quiet: bool = False) -> Iterator[Callable[[int, int, str], None] | None]:
     """A callback (done, of how many, message) that draws where somebody looks."""
-    columns = [BarColumn(bar_width=24), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn()]
-    with _bar(quiet, [*columns, TextColumn("{task.description}")]) as draw:
+    columns = [BarColumn(bar_width=16), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn()]
+    with _bar(quiet, [*columns, _words()]) as draw:
         yield draw
 
 
 @contextmanager
 def rows_bar(quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
     """A callback for `disclose_table(progress=…)` that draws where somebody looks."""
-    columns = [BarColumn(bar_width=24), TextColumn("{task.description}"), TimeRemainingColumn()]
-    with _bar(quiet, columns) as draw:
+    with _bar(quiet, [BarColumn(bar_width=16), _words(), TimeElapsedColumn(), TimeRemainingColumn()]) as draw:
         if draw is None:
             yield None
             return
 
         def show(done: int, rows: int) -> None:
-            draw(done, rows, f"{done:,} of {rows:,} rows")
+            draw(done, rows, f"drawing, {done:,} of {rows:,} rows")
 
-        yield show
+        with heard(lambda name: draw(None, None, name or "drawing")):
+            yield show
 
 
 @contextmanager
-def _bar(quiet: bool, columns: Sequence[ProgressColumn]) -> Iterator[Callable[[float, float, str], None] | None]:
-    """A callback (done, of how much, message) that draws a bar, gone afterwards; None where nobody looks."""
+def named_phases(quiet: bool = False) -> Iterator[None]:
+    """What is done is named on a line of its own, with how long it takes, whenever that is longer than a moment."""
+    console = Console(stderr=True)
+    if quiet or in_notebook() or not console.is_terminal:
+        yield
+        return
+    line = _Line(console)
+    with heard(line):
+        try:
+            yield
+        finally:
+            line("")
+
+
+class _Line:
+    """The line that names phases: there while one lasts, gone before anything is printed."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._lock, self._name = console, threading.Lock(), ""
+        self._timer: threading.Timer | None = None
+        self._drawn: Progress | None = None
+
+    def __call__(self, name: str) -> None:
+        """Name this from now on; nothing, where it is empty."""
+        with self._lock:
+            self._name = name
+            if not name:
+                self._end()
+            elif self._drawn is not None:
+                self._drawn.update(self._drawn.task_ids[0], description=name)
+            elif self._timer is None:
+                self._timer = threading.Timer(SOON, self._begin)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._timer is None or not self._name:
+                return
+            columns = [BarColumn(bar_width=16), _words(), TimeElapsedColumn()]
+            self._drawn = Progress(*columns, console=self._console, transient=True)
+            self._drawn.add_task(self._name, total=None)
+            self._drawn.start()
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._drawn is not None:
+            self._drawn.stop()
+        self._timer = self._drawn = None
+
+
+def _words() -> TextColumn:
+    """What is done, cut where the line ends: a second line would be left behind."""
+    return TextColumn(
+        "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)
+    )
+
+
+Draw = Callable[[float | None, float | None, str], None]
+
+
+@contextmanager
+def _bar(quiet: bool, columns: Sequence[ProgressColumn]) -> Iterator[Draw | None]:
+    """A callback (done, of how much, message) that draws a bar, gone afterwards; None where nobody looks.
+
+    Where nobody knows how much it is, the bar moves to and fro.
+    """
     console = Console(stderr=True)
     if not quiet and in_notebook():
         from IPython.display import HTML, display
@@ -109,7 +183,12 @@ def _bar(quiet: bool, columns: Sequence[ProgressColumn]) -> Iterator[Callable[[f
     else:
         with Progress(*columns, console=console, transient=True) as progress:
             task = progress.add_task("starting", total=None)
-            yield lambda done, total, message: progress.update(task, completed=done, total=total, description=message)
+
+            def draw(done: float | None, total: float | None, message: str) -> None:
+                progress.tasks[0].total = total
+                progress.update(task, completed=done or 0.0, description=message)
+
+            yield draw
 
 
 def in_notebook() -> bool:
@@ -117,10 +196,11 @@ def in_notebook() -> bool:
     return "ipykernel" in sys.modules and "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None
 
 
-def bar_html(done: float, total: float, message: str) -> str:
+def bar_html(done: float | None, total: float | None, message: str) -> str:
     """A bar for notebooks, with its message; nothing to install, and readable as text where HTML is not drawn.
 
     >>> bar_html(3, 12, "a < b")
     '<progress value="3" max="12"></progress> a &lt; b'
     """
-    return f'<progress value="{done:g}" max="{total:g}"></progress> {escape(message)}'
+    known = "" if done is None or total is None else f' value="{done:g}" max="{total:g}"'
+    return f"<progress{known}></progress> {escape(message)}"

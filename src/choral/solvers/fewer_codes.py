@@ -32,10 +32,10 @@ SMALLEST_POSTERIOR = 1e-12
 """A line at a posterior of zero would be vertical."""
 
 
-def with_at_most(problem: Problem, channel: Floats, most: int) -> Floats:
+def with_at_most(problem: Problem, channel: Floats, most: int, stopped: Callable[[], bool] = lambda: False) -> Floats:
     """A nearly private channel with at most `most` codes, from p(y | s) in floats (one row per code)."""
     work = _Work(problem, channel)
-    return _channel(work.improved(work.joined(most)))
+    return _channel(work.improved(work.joined(most), stopped=stopped))
 
 
 def fewest(

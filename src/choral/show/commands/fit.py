@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -70,6 +71,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 5.0
 """Seconds to find out what a promise against side knowledge costs; the price is a remark, not the result."""
+LEAST_PATIENCE = 0.2
+"""Seconds in which no price is found."""
+NOT_LOOKED_AT = "what the code tells to who knows another column was not looked at"
 EXAMPLES = examples(
     "choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o r.choral --card card.json",
     "choral fit clinic.duckdb::visits --reveal outcome --rel-tol 1e-3 --time-limit 60 -o r.choral",
@@ -147,7 +151,9 @@ def fit(
     rel_tol: Annotated[float | None, typer.Option(help="… or at most this share of the information.")] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds of search; then the best so far is made exact and verified, which is not counted."),
+        typer.Option(
+            help="Seconds for all of it: counting, learning, the search, making the best so far exact, and verifying it."
+        ),
     ] = None,
     codes: Annotated[int | None, typer.Option(help="At most this many codes.")] = None,
     solver: Annotated[
@@ -164,7 +170,8 @@ def fit(
 ) -> None:
     """Find the most telling private channel for a table, verify it and save it, with how records become its states.
 
-    Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends.
+    Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends. A second one, or one
+    before or after the search, ends the command, and nothing is written.
     """
     from choral.design.limits import Limits
     from choral.ledger.book import beside
@@ -192,7 +199,7 @@ def fit(
     if after_key is not None and after is None:
         raise ProblemError("--after-key without --after.", "Name the earlier release too: --after FILE.")
     question = asked(reveal, protect, use, order, leakage, ratio, against, utility)
-    limits = Limits(tol, rel_tol, time_limit, codes, solver=solver)
+    limits = Limits(tol, rel_tol, time_limit, codes, solver=solver, verified=True).begun()
     spark = on_spark(engine, master)
     start = time.monotonic()
     if table.startswith(EXAMPLE):
@@ -222,14 +229,16 @@ def fit(
     reading |= {"weight": weight, "counts": counts}
     rules = ruled(bins, missing, empty, min_count, law, unseen, id, own, score, drop=drop, **reading)
     earlier = None if after is None else _earlier(after, after_key, question, rules, also)
+    book = ledger or beside(output)
     with interval_bar(quiet=as_json) as bar:
         limits = replace(limits, progress=bar)
         release, found = _fitted((spark, master), table, question, rules, limits, also or (), earlier)
-    remarks = [*found, *remarks_on([column.name for column in release.recipe.columns])]
-    book = ledger or beside(output)
-    public = None if card is None else card_of(release, precision)
-    recorded = _save(release, output, key, card, public, book, force, {"table": table, "other_people": other_people})
-    fears = [] if spark or counts is not None else _side_knowledge(table, release, limits)
+        remarks = [*found, *remarks_on([column.name for column in release.recipe.columns])]
+        public = None if card is None else card_of(release, precision)
+        people = {"table": table, "other_people": other_people}
+        recorded = _save(release, output, key, card, public, book, force, people)
+        fears, unpriced = ([], "") if spark or counts is not None else _side_knowledge(table, release, limits)
+        remarks += [unpriced] if unpriced else []
     seconds = time.monotonic() - start
     dropped = _left_out(table, release, counts)
     if as_json:
@@ -263,15 +272,28 @@ def fit(
         say(f"ledger       {remark}")
 
 
-def _side_knowledge(table: str, release: Release, limits: Limits) -> list[Fear]:
-    """What the code tells to whoever knows another column, the worst first, with what a promise against that costs."""
+def _side_knowledge(table: str, release: Release, limits: Limits) -> tuple[list[Fear], str]:
+    """What the code tells to whoever knows another column, the worst first, with what a promise against that costs.
+
+    The release is saved by now: where it is time, or somebody interrupts, this is left out, and a sentence says so.
+    """
     from choral.auditing.side_knowledge import fears, priced
+    from choral.phases import phase
     from choral.tables.opening import opened
 
-    with opened(table, release.recipe.as_read) as source:
-        found = fears(release, source)
-        patience = PATIENCE if limits.time_limit is None else min(PATIENCE, limits.time_limit)
-        return [priced(release, source, found[0], patience), *found[1:]] if found else []
+    found: list[Fear] = []
+    left, later = limits.remaining(), "choral audit says it: "
+    if left == 0.0:
+        return found, f"{NOT_LOOKED_AT} in the time limit; {later}choral audit {release.path} --table {table}"
+    try:
+        with phase("looking at what others may know"), opened(table, release.recipe.as_read) as source:
+            found = fears(release, source)
+            patience = PATIENCE if left is None else min(PATIENCE, limits.remaining() or 0.0)
+            if found and patience > LEAST_PATIENCE:
+                found = [priced(release, source, found[0], patience), *found[1:]]
+            return found, ""
+    except KeyboardInterrupt:
+        return found, f"{NOT_LOOKED_AT}, since this was interrupted; {later}choral audit {release.path} --table {table}"
 
 
 def _check_outputs(
@@ -307,23 +329,30 @@ def _save(
     """
     from choral.files import whole_file
     from choral.ledger.book import open_ledger
+    from choral.phases import to_the_end
 
     new = [path for path in (output, key) if path is not None and not path.exists()]
-    try:
-        if card is None or public is None:
-            release.save(output, key, force=force)
-            return None
-        with whole_file(card, force, public=True) as hidden:
-            hidden.write_text(public.text, encoding="utf-8")
-            with open_ledger(ledger) as book:
-                book.record_card(release, lambda: release.save(output, key, force=force), **people)
-        return book
-    except FileInTheWayError:
-        raise
-    except BaseException:
-        for path in new:
-            path.unlink(missing_ok=True)
-        raise
+    with ExitStack() as last:
+        try:
+            if card is None or public is None:
+                release.save(output, key, force=force)
+                return None
+            with whole_file(card, force, public=True) as hidden:
+                hidden.write_text(public.text, encoding="utf-8")
+
+                def save() -> None:
+                    release.save(output, key, force=force)
+                    last.enter_context(to_the_end())  # until the ledger has the card and the card its name
+
+                with open_ledger(ledger) as book:
+                    book.record_card(release, save, **people)
+            return book
+        except FileInTheWayError:
+            raise
+        except BaseException:
+            for path in new:
+                path.unlink(missing_ok=True)
+            raise
 
 
 def _left_out(table: str, release: Release, counts: str | None) -> int:
@@ -357,7 +386,7 @@ def _fit_example(
     law = example(table)
     with interval_bar(quiet=as_json) as bar:
         found = solved(law, problem_of(law, question), replace(limits, progress=bar))
-    found.save(output, force=force)
+        found.save(output, force=force)
     if as_json:
         print_json({**summary(found), "release": str(output)})
         return

@@ -32,15 +32,17 @@ def verified(
     release: Path, as_json: bool, privacy: bool = False, budget: int | None = None, verbose: bool = False
 ) -> int:
     """Print what is claimed and what holds; the exit status is 0 only if all that was asked for does."""
+    from choral.phases import phase
     from choral.verifier import command
 
     options = [*(["--privacy"] if privacy else []), *([] if budget is None else ["--budget", str(budget)])]
     read: list[dict[str, Any]] = []
     said = StringIO()
-    with redirect_stdout(said):
+    with phase("verifying"), redirect_stdout(said):
         status = int(command.main([str(release), *(["--json"] if as_json else []), *options], read.append))
     needed = read and ("recipe" in read[0] or not as_json)
-    found, foreign = _loaded(read[0], release) if needed else (None, None)
+    with phase("comparing the recipe"):
+        found, foreign = _loaded(read[0], release) if needed else (None, None)
     reason = _reason_against_recipe(read[0], found, foreign) if read else None
     if not as_json:
         failed = bool(status or reason)

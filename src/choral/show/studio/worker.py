@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any, TextIO
 
 from choral.errors import ChoralError, ReleaseFileError
+from choral.phases import heard
 from choral.release.file import load_release
 from choral.release.fit import fit, pose_table, release_of
 from choral.show.progress import Moment, Recorder
@@ -75,7 +76,8 @@ def _fit(job: dict[str, Any], say: Answers) -> None:
     with closing((source := open_table(job["path"])).connection):
         say(stage="counting" if choices.use else "learning")
         rules = choices.rules(source.columns)
-        posed = pose_table(source, choices.question(), rules, say=lambda message: say(note=message))
+        with heard(lambda message: say(note=message)):
+            posed = pose_table(source, choices.question(), rules)
         release = release_of(posed, choices.question(posed), limits)
         found = release.disclosure
         say.moment(found.information, found.upper_bound, f"{found.codes} codes, made exact")

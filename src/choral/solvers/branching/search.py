@@ -84,6 +84,7 @@ class Branching:
     most_boxes: int = 12_000
     progress: Progress | None = None
     should_stop: Callable[[], bool] = lambda: False
+    ahead: Callable[[int], None] = lambda boxes: None
     history: list[tuple[float, float]] = field(default_factory=list)
 
     def run(self) -> Branched:
@@ -213,10 +214,12 @@ class Branching:
             waiting: list[Leaf] = []
             ended = None
             while left and len(missing) < FEW and ended is None:
+                boxes = len(done) + len(left) + len(waiting)
                 leaf = left.pop()
+                self.ahead(boxes)
                 if self.should_stop():
                     ended = Status.STOPPED
-                elif len(done) + len(left) + len(waiting) > self.most_boxes:
+                elif boxes > self.most_boxes:
                     ended = Status.LEVEL_LIMIT
                 if ended is not None or self._settled(leaf, good, goal):
                     (done if ended is None else waiting).append(leaf)

@@ -29,6 +29,12 @@ from choral.solvers.lines.memory import fits, too_large
 from choral.solvers.lines.partition import Basis
 
 Progress = Callable[[float, float, str], None]
+Ahead = Callable[[int], None]
+
+
+def nothing_ahead(lines: int) -> None:
+    """For who does not mind how long it takes to verify what is found."""
+
 
 FEASIBILITY = 1e-11
 """A channel that misses its equalities by more than this is not reported."""
@@ -179,8 +185,11 @@ def enclosed(
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
     solver: InteriorPoint | None = None,
+    ahead: Ahead = nothing_ahead,
 ) -> Enclosure[CellsT]:
     """Enclose what a private channel can save of the prior's cost, from one cell (or few) on.
+
+    ``ahead`` is told, before each level, how many lines its proof would have: what comes after takes its time, too.
 
     Ends when the gap is at most ``tol`` or at most ``rel_tol`` times what is saved, when ``should_stop()`` says so, or when
     the next level would not fit the memory; raises `TooLargeError`, before anything is taken, where the first does not.
@@ -196,6 +205,7 @@ def enclosed(
         return best.result(Status.OPTIMAL)
     cells, z0, nu0, idle, basis = cells.first(), None, None, 0, Basis.of(p, M)
     for level in range(LEVELS):
+        ahead(cells.lines)
         if stopped():
             return best.result(Status.STOPPED)
         if not fits(basis.sizes, cells.lines, solver.threads):

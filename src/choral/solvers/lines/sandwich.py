@@ -18,7 +18,7 @@ from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.chords import ENTROPY, Chords
 from choral.solvers.lines.interior_point import InteriorPoint
-from choral.solvers.lines.refinement import Enclosure, Progress, enclosed
+from choral.solvers.lines.refinement import Ahead, Enclosure, Progress, enclosed, nothing_ahead
 from choral.solvers.lines.simplex import Simplices
 from choral.solvers.lines.thinning import thinned
 
@@ -43,6 +43,7 @@ class Sandwich:
 
     tol: float = 1e-6
     rel_tol: float | None = None
+    ahead: Ahead = nothing_ahead
 
     def solve(
         self, problem: Problem, progress: Progress | None = None, should_stop: Callable[[], bool] | None = None
@@ -50,7 +51,10 @@ class Sandwich:
         """A nearly private channel and multipliers for lines that cover the simplex, whatever stops it."""
         rows, M = constraints(problem)
         prior, Q = problem.prior / problem.prior.sum(), problem.posterior().T
-        found = sandwiched(prior, M, Q, tol=self.tol, rel_tol=self.rel_tol, progress=progress, should_stop=should_stop)
+        found = sandwiched(
+            prior, M, Q,
+            tol=self.tol, rel_tol=self.rel_tol, progress=progress, should_stop=should_stop, ahead=self.ahead,
+        )  # fmt: skip
         history = tuple((level.information, level.upper_bound) for level in found.history)
         z = thinned(found.z, prior, M, lambda masses: conditional_entropy(masses, Q))
         if progress is not None and history:
@@ -70,15 +74,19 @@ def sandwiched(
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
     solver: InteriorPoint | None = None,
+    ahead: Ahead = nothing_ahead,
 ) -> Enclosure[Chords] | Enclosure[Simplices]:
     """Enclose the largest I(W;Y) over private channels, in bits: p(s), centred equations M, and P(w | s), a row per state."""
     if Q.shape[1] == 2:
         return enclosed(
             Chords.over(ENTROPY, p, M, Q[:, 1]), p, M,
-            tol=tol, rel_tol=rel_tol, progress=progress, should_stop=should_stop, solver=solver,
+            tol=tol, rel_tol=rel_tol, progress=progress, should_stop=should_stop, solver=solver, ahead=ahead,
         )  # fmt: skip
     cells = Simplices.over(p, Q, tol, should_stop or (lambda: False))
-    return enclosed(cells, p, M, tol=tol, rel_tol=rel_tol, progress=progress, should_stop=should_stop, solver=solver)
+    return enclosed(
+        cells, p, M,
+        tol=tol, rel_tol=rel_tol, progress=progress, should_stop=should_stop, solver=solver, ahead=ahead,
+    )  # fmt: skip
 
 
 def conditional_entropy(z: Floats, Q: Floats) -> float:
