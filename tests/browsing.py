@@ -141,6 +141,19 @@ def picture(page, name):
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
 
 
+A4 = (688, 1005)
+"""Pixels that a page of A4 has inside its margins: 182 by 266 millimetres."""
+
+
+def tables_stay_whole(page):
+    """Whether no table, picture or row is split in print: each may not be, and fits on a page of A4."""
+    page.set_viewport_size({"width": A4[0], "height": A4[1]})
+    page.emulate_media(media="print")
+    found = page.evaluate("""() => [...document.querySelectorAll('table, tr, figure')].map((one) =>
+        [getComputedStyle(one).breakInside, one.getBoundingClientRect().height])""")
+    return bool(found) and {rule for rule, _ in found} == {"avoid"} and max(high for _, high in found) <= A4[1]
+
+
 HANDLED = """
 window.handled = new Set();
 const plain = window.fetch;

@@ -40,7 +40,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.open, self.tags, self.attributes = [], Counter(), []
-        self.sections, self.numbers, self.prose, self.svg = [""], [], [], []
+        self.sections, self.numbers, self.prose, self.svg, self.inside = [""], [], [""], [], False
         self.feed(text)
         self.close()
         assert not self.open
@@ -52,11 +52,13 @@ class Page(HTMLParser):
             self.open.append(tag)
         if tag == "section":
             self.sections.append(dict(attrs)["id"])
+        self.inside = tag == "span"  # it belongs to the words before it
         if tag == "data":
             self.numbers.append([self.sections[-1], dict(attrs)["value"], ""])
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+        self.inside = tag == "span"
 
     def handle_data(self, data):
         if "style" in self.open:
@@ -66,7 +68,7 @@ class Page(HTMLParser):
         elif "data" in self.open:
             self.numbers[-1][2] += data
         elif "code" not in self.open and "pre" not in self.open:
-            self.prose.append(data)
+            self.prose[-1:] = [self.prose[-1] + data] if self.inside else [self.prose[-1], data]
 
     def values(self, section):
         return [value(text) for name, text, _ in self.numbers if name == section]

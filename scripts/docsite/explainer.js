@@ -21,9 +21,9 @@
     const left = 46, width = 240, y = (v) => top + height * (1 - v);
     const moved = Math.max(...about.given.map((q) => Math.abs(q - about.prior)));
     const heading = told ? `told: ${about.name} = 1` : `hidden: ${about.name} = 1`;
-    drawn(svg, "text", { x: left, y: told ? 14 : top - 8, class: "heading" }, heading);
+    drawn(svg, "text", { x: left, y: told ? 14 : top - 18, class: "heading" }, heading);
     const aside = told ? `before: ${percent(about.prior)}` : moved < SAME ? "0, exactly" : `moves ${(100 * moved).toFixed(1)} points`;
-    drawn(svg, "text", { x: left + width, y: told ? 14 : top - 8, "text-anchor": "end", class: "quiet" }, aside);
+    drawn(svg, "text", { x: left + width, y: told ? 14 : top - 18, "text-anchor": "end", class: "quiet" }, aside);
     for (const mark of [0, 0.5, 1]) {
       drawn(svg, "line", { x1: left, x2: left + width, y1: y(mark), y2: y(mark), class: "axis" });
       drawn(svg, "text", { x: left - 6, y: y(mark) + 4, "text-anchor": "end", class: "quiet" }, `${100 * mark} %`);
@@ -55,7 +55,7 @@
     right.setAttribute("aria-label", `Hidden: ${code.kept.map((about) => `${about.name} ${about.given.map(percent).join(", ")}`).join("; ")}`);
     panel(code.share, code.told, true, 40, 160, left);
     drawn(left, "text", { x: 46, y: 224, class: "quiet" }, "codes; width: share of the records");
-    code.kept.forEach((about, i) => panel(code.share, about, false, 22 + 112 * i, 75, right));
+    code.kept.forEach((about, i) => panel(code.share, about, false, 32 + 120 * i, 70, right));
     section.querySelector(".figure").replaceChildren(left, right);
     section.querySelector(".finding").textContent = spoken;
   }

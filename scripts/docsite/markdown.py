@@ -53,6 +53,9 @@ def page_of(name: str, text: str, narrow: Collection[str] = ()) -> Page:
             return drawn
         return f'<picture><source media="{TELEPHONE}" srcset="{small}">{drawn}</picture>'
 
+    reader.add_render_rule(
+        "code_inline", lambda _, tokens, place, *__: f"<code>{_unbroken(tokens[place].content)}</code>"
+    )
     reader.add_render_rule("image", lambda _, *given: picture(*given))
     tokens = reader.parse(text)
     headings = tuple(_anchored(tokens))
@@ -64,6 +67,15 @@ def page_of(name: str, text: str, narrow: Collection[str] = ()) -> Page:
     if not headings or headings[0][0] != 1:
         raise ValueError(f"docs/{name}.md does not begin with a title: '# …'.")
     return Page(name, headings[0][2], reader.renderer.render(tokens, reader.options, {}), headings)
+
+
+def _unbroken(code: str) -> str:
+    """Code in a line, escaped; no line ends inside an option.
+
+    >>> _unbroken("choral fit a<b.csv --rel-tol 1")
+    'choral fit a&lt;b.csv <span class="option">--rel-tol</span> 1'
+    """
+    return re.sub(r"(?<![\w-])--?[a-z][\w-]*", r'<span class="option">\g<0></span>', escape(code, quote=False))
 
 
 def slug(text: str) -> str:

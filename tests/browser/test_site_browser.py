@@ -11,7 +11,7 @@ from fractions import Fraction as F
 from itertools import product
 
 import pytest
-from browsing import AXE, PATIENCE, SCREENSHOTS, needs_chromium
+from browsing import AXE, PATIENCE, SCREENSHOTS, needs_chromium, tables_stay_whole
 
 import choral as ch
 
@@ -175,6 +175,15 @@ def test_the_search_finds_by_keyboard_and_leads_there(opened, site):
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"\.html"))
     assert urls_inside(page.url, site)
+
+
+def test_print_has_page_numbers_and_tables_as_tables(opened, site):
+    """Paper is as narrow as a tablet, and yet no telephone."""
+    page = opened("mathematics.html")
+    assert tables_stay_whole(page)
+    assert page.locator("header #search").is_hidden()
+    assert page.evaluate("() => getComputedStyle(document.querySelector('.many td')).display") == "table-cell"
+    assert "counter(page)" in (site / "style.css").read_text(encoding="utf-8")
 
 
 def test_pages_that_load_nothing_lead_to_the_search(opened):

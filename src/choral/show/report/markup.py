@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from html import escape
 from typing import TypeAlias
@@ -13,6 +14,11 @@ from choral.describe.display import Cell, Listing, Shown, at_most, cell_html, in
 
 PERCENT = re.compile(r"(?<=\d) %")
 RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufeff]+(?: [\u0590-\u08ff\ufb1d-\ufeff]+)*")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+LONG = 90
+"""Letters of a caption from which a narrow table gets tall."""
+VERBATIM = ("code", "pre", "style", "title")
+"""Elements whose text stands as it is."""
 VOID = ("meta", "br")
 """Elements without an end tag, of those that the report uses."""
 
@@ -33,16 +39,23 @@ def element(name: str, *parts: Part, **attributes: str) -> Html:
     '<p class="note">a &lt; b</p>'
     """
     written = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
-    return Html(f"<{name}{written}>{joined(parts)}" + ("" if name in VOID else f"</{name}>"))
+    return Html(f"<{name}{written}>{joined(parts, name in VERBATIM)}" + ("" if name in VOID else f"</{name}>"))
 
 
-def joined(parts: Iterable[Part]) -> Html:
-    """Parts one after another; a percent sign stays with its number, and words from right to left turn nothing around."""
-    return Html("".join(part if isinstance(part, Html) else _set(cell_html(part)) for part in parts))
+def joined(parts: Iterable[Part], verbatim: bool = False) -> Html:
+    """Parts one after another; a percent sign stays with its number, and words from right to left turn nothing around.
+
+    No line ends inside an option of a command.
+
+    >>> joined(["50 %: --order 2"])
+    '50\xa0%: <span class="option">--order</span> 2'
+    """
+    return Html("".join(part if isinstance(part, Html) else _set(cell_html(part), verbatim) for part in parts))
 
 
-def _set(text: str) -> str:
-    return RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", PERCENT.sub("\u00a0%", text))
+def _set(text: str, verbatim: bool) -> str:
+    whole = text if verbatim else OPTION.sub(r'<span class="option">\g<0></span>', text)
+    return RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", PERCENT.sub("\u00a0%", whole))
 
 
 def paragraph(*parts: Part, **attributes: str) -> Html:
@@ -61,9 +74,13 @@ def fold(summary: str, *parts: Part) -> Html:
 
 
 def listing(table: Listing) -> Html:
-    """A table that scrolls by itself where the page is narrower, reachable by keyboard."""
-    label = table.title or "table"
-    return element("div", Html(table.html()), class_="scroll", tabindex="0", role="region", **{"aria-label": label})
+    """A table that scrolls by itself where the page is narrower, reachable by keyboard; a long caption stands below."""
+    label, more = table.title or "table", ""
+    if len(table.title) + len(table.caption) > LONG:
+        table, more = replace(table, caption=""), table.caption
+    written = Html(table.html())
+    shown = element("div", written, class_="scroll", tabindex="0", role="region", **{"aria-label": label})
+    return joined([shown, paragraph(f"{more.rstrip('.')}.", class_="quiet")]) if more else shown
 
 
 def facts(rows: Sequence[tuple[str, Cell | Html]]) -> Html:
