@@ -44,7 +44,10 @@ def visit(page: Page, address: str) -> tuple[float, int]:
 
 def main() -> None:
     """Print a line for each page."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = next(
+        filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))),
+        None,
+    )
     sys.path.insert(0, str(ROOT / "scripts"))
     from docsite.build import build
 

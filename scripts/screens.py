@@ -20,7 +20,9 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 SCREENS = Path(__file__).parents[1] / "docs" / "screens"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None
+)
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-dev-shm-usage --no-first-run"
 SIZE = {"width": 1440, "height": 880}
 """Pixels: wide enough that choices and outcome stand beside each other, and all steps in a line."""

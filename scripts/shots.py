@@ -24,7 +24,9 @@ OUTPUT = ROOT / "build" / "shots"
 WIDTHS = (390, 1280, 1440)
 """Pixels: a telephone, a notebook, a desk."""
 SCHEMES = ("light", "dark")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None
+)
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-dev-shm-usage --no-first-run"
 PATIENCE = 120_000
 """Milliseconds that a page may take for anything, on a busy machine."""

@@ -17,7 +17,9 @@ playwright = pytest.importorskip("playwright.sync_api")
 
 ROOT = Path(__file__).parents[1]
 AXE = ROOT / ".venvs/browser/package/axe.min.js"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The shell without a window has half the work of a whole browser; any of them will do."""
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 SCREENSHOTS = ROOT / "build/screenshots"
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "

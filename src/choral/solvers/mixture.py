@@ -165,20 +165,16 @@ class _Master:
         rows = len(self.right)
         real = len(self.columns) - rows
         basis = list(range(real, real + rows))
+        every = flint.fmpq_mat(rows, real, [self.columns[k][i] for i in range(rows) for k in range(real)])
         while True:
             inverse = self._matrix(basis).inv()
             x = inverse * flint.fmpq_mat(rows, 1, self.right)
             held = [i for i in range(rows) if basis[i] >= real]
             if not any(x[i, 0] for i in held):
                 return basis
-            price = [sum((inverse[i, k] for i in held), flint.fmpq(0)) for k in range(rows)]
-            improving = (
-                k
-                for k in range(real)
-                if k not in basis
-                and sum((a * b for a, b in zip(price, self.columns[k], strict=True)), flint.fmpq(0)) > 0
-            )
-            entering = next(improving, None)
+            artificial = flint.fmpq_mat(1, rows, [int(i in held) for i in range(rows)])
+            prices = (artificial * inverse * every).table()[0]  # of the basis they are zero
+            entering = next((k for k, price in enumerate(prices) if price > 0), None)
             if entering is None:
                 raise _no_mixture()
             d = inverse * flint.fmpq_mat(rows, 1, self.columns[entering])

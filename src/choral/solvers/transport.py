@@ -26,6 +26,7 @@ from choral.problem.form import Incidence, incidence
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import ExactChannel, Solution
 from choral.proofs.extreme_points import VertexBound
+from choral.solvers.network_simplex import network_simplex
 
 TIGHTEST = 4096
 """How many of the pairs with the least slack are kept to state the bound."""
@@ -93,14 +94,12 @@ def _costs(problem: Problem, x: list[Fraction], mean: Fraction, below: list[int]
 
 def _plan(left: list[Fraction], right: list[Fraction], cost: Floats) -> tuple[Floats, Floats, Floats]:
     """An optimal plan in floats (of total one), and multipliers that no pair violates beyond rounding."""
-    import ot
-
     total = sum(left, Fraction(0))
     a = np.array([float(mass / total) for mass in left])
     b = np.array([float(mass / total) for mass in right])
     a, b = a / a.sum(), b / b.sum()
     scale = float(np.abs(cost).max()) or 1.0
-    plan, log = ot.emd(a, b, cost / scale, numItermax=STEPS_PER_PAIR * max(cost.size, 1000), log=True)
+    plan, log = network_simplex()(a, b, cost / scale, numItermax=STEPS_PER_PAIR * max(cost.size, 1000), log=True)
     if log["result_code"] != 1:
         raise SolverError(f"The network simplex method ended with: {log['warning']}.", "Choose another solver.")
     phi = np.asarray(log["u"]) * scale

@@ -12,7 +12,7 @@ from choral.show.style import following
 
 def as_svg(chart: Any) -> str:
     """The chart as SVG."""
-    return str(_converter().vegalite_to_svg(chart.to_json()))
+    return str(_converter().vegalite_to_svg(chart.to_json(validate=False)))
 
 
 def as_following_svg(chart: Any) -> str:
@@ -22,7 +22,7 @@ def as_following_svg(chart: Any) -> str:
 
 def as_png(chart: Any, scale: float = 2) -> bytes:
     """The chart as PNG; `scale` 2 is 144 dots per inch."""
-    return bytes(_converter().vegalite_to_png(chart.to_json(), scale=scale))
+    return bytes(_converter().vegalite_to_png(chart.to_json(validate=False), scale=scale))
 
 
 def save_plot(chart: Any, path: Path, force: bool = False) -> None:

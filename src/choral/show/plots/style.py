@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from choral.errors import ChoralError
@@ -51,6 +51,11 @@ def altair() -> Any:
     return alt
 
 
+def rows_of(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """The rows of a chart; in a tuple, which is handed on as it is where every layer would copy a list row by row."""
+    return altair().Data(values=tuple(rows))
+
+
 def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 600) -> Any:
     """The chart under a title that states the finding, with notes below it, in the common style; untitled, if it is empty."""
     alt = altair()
@@ -65,13 +70,10 @@ def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 6
         subtitleColor=GREY,
         offset=12,
     )
-    if finding:
-        chart = chart.properties(title=title)
-    return (
-        chart.properties(background=PAPER, padding=12 if finding else 2)
-        .configure(font=FONT)
-        .configure_view(stroke=None)
-        .configure_axis(  # all in one call: a second one would forget the first
+    config = alt.Config(
+        font=FONT,
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
             gridColor=RULE,
             gridOpacity=0.5,
             domainColor=GREY,
@@ -82,10 +84,13 @@ def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 6
             titleFontSize=11,
             titleFontWeight="normal",
             labelLimit=320,
-        )
-        .configure_title(color=INK)
-        .configure_legend(labelLimit=320, labelColor=INK, titleColor=INK, titleFontWeight="normal")
+        ),
+        title=alt.TitleConfig(color=INK),
+        legend=alt.LegendConfig(labelLimit=320, labelColor=INK, titleColor=INK, titleFontWeight="normal"),
     )
+    named = {"title": title} if finding else {}
+    # All in one call: each would copy the whole chart.
+    return chart.properties(background=PAPER, padding=12 if finding else 2, config=config, **named)
 
 
 def wrapped(text: str, most: int) -> list[str]:
