@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Compiled modules are kept: the tests start hundreds of processes, and each would compile choral anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run quick test test-browser test-spark check docs pictures screens shots house attack mutants bench bench-long clean
 
 run: .venv/ready
