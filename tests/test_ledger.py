@@ -468,7 +468,7 @@ def test_a_copy_that_went_its_own_way_is_refused(path, tmp_path, monkeypatch):
         told(tmp_path / "copy", [2], [21], table="w", release="b")
 
 
-def test_ledgers_that_changed_places_say_so_until_something_is_recorded(path, tmp_path):
+def test_ledgers_that_changed_places_say_so_until_something_is_recorded_in_both(path, tmp_path):
     other = told(tmp_path / "other.ledger", [7], [70])
     aside = told(path, [1], [10]).rename(tmp_path / "aside")
     other.rename(path)
@@ -478,6 +478,10 @@ def test_ledgers_that_changed_places_say_so_until_something_is_recorded(path, tm
             assert f"last used at {other}" in ledger.remarks[0]
             assert "Another ledger was at" in ledger.remarks[1]
     told(path, [8], [80], table="u")
+    with open_ledger(path) as ledger:
+        [remark] = ledger.remarks
+        assert "Another ledger was at" in remark
+    told(other, [2], [20], table="v")
     with open_ledger(path) as ledger:
         assert ledger.remarks == ()
 
@@ -501,7 +505,21 @@ def test_a_new_ledger_says_so_until_something_is_recorded(path):
         assert (ledger.new, ledger.remarks) == (False, ())
     path.unlink()
     with open_ledger(path) as ledger:
-        assert ledger.remarks[1] == f"Another ledger was at {path} before, with 1 entry."
+        assert ledger.remarks[1].startswith(f"Another ledger was at {path} before, with 1 entry: ")
+
+
+def test_a_ledger_in_the_place_of_another_says_so_for_as_long_as_it_is_there(path):
+    """Somebody of the other ledger may come in any table, and would be drawn for again."""
+    told(path, [1], [10]).unlink()
+    told(path, [2], [20], table="u")
+    for person in (3, 4):
+        with open_ledger(path) as ledger:
+            [remark] = ledger.remarks
+            assert remark.startswith(f"Another ledger was at {path} before, with 1 entry: ")
+        told(path, [person], [30], table=f"t{person}")
+    path.unlink()
+    with open_ledger(path) as ledger:
+        assert ledger.remarks[1].startswith(f"2 other ledgers were at {path} before, with 4 entries: ")
 
 
 def failing(path, meanwhile):

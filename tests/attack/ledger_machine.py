@@ -1,7 +1,10 @@
-"""The ledger under any sequence of events: disclosures, changed records, deleted, restored and moved ledgers, crashes.
+"""The ledger under any sequence of events: fits, disclosures by lots and by quota, changed records, deleted, restored and
+moved ledgers, crashes.
 
 The invariant: nobody gets two independent draws unless whoever drew was told (a new ledger, an unknown past, another place).
-A draw is what was given out: a release with its key, and the row of the channel that the record had.
+A draw is what was given out: a release with its key, and the row of the channel that the record had; by quota, the rows of
+all records. Of one release and one that was fitted after it the draws belong together; two that were fitted after the same
+one know nothing of each other.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from unittest import mock
 from attack.tally import Attack, Tally
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 import choral as ch
 from choral.draw import engine
@@ -29,21 +32,33 @@ from choral.release.second import fit_after
 PEOPLE = range(6)
 """Few, so that they meet each other again."""
 CELLS = [(a, b) for a in (0, 1) for b in (0, 1)]
+CROWD = {person: CELLS[person * person % 7 % 4] for person in range(100, 150)}
+"""Who is always there, as they are, so that a table can be fitted, and drawn by quota."""
+FITS = 3
+"""New releases in one sequence."""
+LOTS = "lots"
 
 
 @functools.cache
 def releases() -> dict[str, bytes]:
-    """Two strangers, and one that was fitted after the first: made once."""
+    """Two strangers, and two that were fitted after the first: made once."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows = [f"{a},{b},{a ^ b},{i % 2}" for i, (a, b) in enumerate(CELLS * 40 + [(0, 0)] * 20)]
         table = folder / "t.csv"
         table.write_text("\n".join(["a,b,W,V", *rows]) + "\n")
         first, other = (ch.fit(table, "W", ["a", "b"], ["a", "b"]) for _ in range(2))
-        third = fit_after(first, table, "V", ["a", "b"], ["a", "b"])
-        for label, release in (("first", first), ("other", other), ("after", third)):
+        third, fourth = (fit_after(first, table, "V", ["a", "b"], ["a", "b"]) for _ in range(2))
+        made = {"first": first, "other": other, "after": third, "also after": fourth}
+        for label, release in made.items():
             release.save(folder / f"{label}.choral")
-        return {label: (folder / f"{label}.choral").read_bytes() for label in ("first", "other", "after")}
+        return {label: (folder / f"{label}.choral").read_bytes() for label in made}
+
+
+def together(one: tuple[str, object], other: tuple[str, object]) -> bool:
+    """Whether two draws for a record are one, or were made to be private together."""
+    kin = one[0] == other[0] or {one[0], other[0]} in ({"first", "after"}, {"first", "also after"})
+    return kin and one[1] == other[1]
 
 
 class Crash(BaseException):
@@ -74,7 +89,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.paths[label] = self.folder / f"{label}.choral"
             self.paths[label].write_bytes(content)
         self.cells = {person: CELLS[person % 4] for person in PEOPLE}
-        self.given: dict[int, set[tuple[str, tuple[int, int]]]] = {person: set() for person in PEOPLE}
+        self.given: dict[int, set[tuple[str, object]]] = {person: set() for person in [*PEOPLE, *CROWD]}
         self.silent: list[str] = []
 
     def teardown(self) -> None:
@@ -84,41 +99,65 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def table_of(self, people: set[int]) -> Path:
         """The records of some people, as they are now."""
-        table = self.folder / "now.csv"
-        rows = [f"p{p},{self.cells[p][0]},{self.cells[p][1]}" for p in sorted(people)]
-        table.write_text("\n".join(["who,a,b", *rows]) + "\n")
+        table, cells = self.folder / "now.csv", self.cells | CROWD
+        rows = [f"p{p},{cells[p][0]},{cells[p][1]},{cells[p][0] ^ cells[p][1]}" for p in sorted(people)]
+        table.write_text("\n".join(["who,a,b,W", *rows]) + "\n")
         return table
 
-    def second_draws(self, label: str, people: set[int]) -> list[int]:
-        """Who would get a draw that is independent of an earlier one, or the same number for another row."""
-        kin = {"first": {"first", "after"}, "after": {"first", "after"}, "other": {"other"}}[label]
-        return [p for p in people if any(known not in kin or cell != self.cells[p] for known, cell in self.given[p])]
-
-    @rule(
-        label=st.sampled_from(["first", "first", "other", "after"]), people=st.sets(st.sampled_from(PEOPLE), min_size=1)
-    )
-    def disclose(self, label: str, people: set[int]) -> None:
+    def given_out(self, out: Path, label: str, people: set[int], draw: str = LOTS) -> None:
         """Give out codes: refused, or nobody is drawn for twice, or the curator was told."""
-        out = self.folder / "codes.csv"
-        out.unlink(missing_ok=True)
-        twice = self.second_draws(label, people)
+        cells = self.cells | CROWD
+        by_quota = frozenset((p, cells[p]) for p in people)
+        now = {p: (label, cells[p] if draw == LOTS else by_quota) for p in people}
+        twice = [p for p in people if not all(together(known, now[p]) for known in self.given[p])]
         try:
-            drawn = load_release(self.paths[label]).disclose(self.table_of(people), out, id="who", ledger=self.book)
+            drawn = load_release(self.paths[label]).disclose(
+                self.table_of(people), out, id="who", ledger=self.book, draw=draw
+            )
         except ChoralError:
-            self.tally.note("disclosures that the ledger refused")
+            self.tally.note(f"disclosures by {draw} that were refused")
             assert not out.exists()
             return
-        self.tally.note("disclosures that it admitted")
+        self.tally.note(f"disclosures by {draw} that were admitted")
         told = drawn.new_ledger or bool(drawn.remarks)
         if twice and told:
             self.tally.note("… second draws under a new ledger, which was said")
         if twice and not told:
-            self.silent.append(f"{label}: {twice}")
+            self.silent.append(f"{label}, by {draw}: {twice}")
         for person in people:
-            self.given[person].add((label, self.cells[person]))
+            self.given[person].add(now[person])
+
+    def some_label(self, number: int) -> str:
+        """One of the releases that there are."""
+        return list(self.paths)[number % len(self.paths)]
+
+    @rule(number=st.integers(0, 99), people=st.sets(st.sampled_from(PEOPLE), min_size=1))
+    def disclose(self, number: int, people: set[int]) -> None:
+        """Codes for some people, each by its own lot."""
+        out = self.folder / "codes.csv"
+        out.unlink(missing_ok=True)
+        self.given_out(out, self.some_label(number), people)
+
+    @rule(number=st.integers(0, 99), draw=st.sampled_from([LOTS, "quota", "quota"]))
+    def disclose_everybody(self, number: int, draw: str) -> None:
+        """Codes for all there are, by lots or by quota, of a release that was fitted for them."""
+        out = self.folder / "all.csv"
+        out.unlink(missing_ok=True)
+        if len(self.paths) == len(releases()):
+            self.fit()
+        new = list(self.paths)[len(releases()) :]
+        self.given_out(out, new[number % len(new)], {*PEOPLE, *CROWD}, draw)
+
+    @precondition(lambda self: len(self.paths) < len(releases()) + FITS)
+    @rule()
+    def fit(self) -> None:
+        """A new release of everybody as they are now."""
+        label = f"fit {len(self.paths)}"
+        self.paths[label] = self.folder / f"{label}.choral"
+        ch.fit(self.table_of({*PEOPLE, *CROWD}), "W", ["a", "b"], ["a", "b"]).save(self.paths[label])
 
     @rule(
-        label=st.sampled_from(["first", "other"]),
+        label=st.sampled_from(["first", "other", "after"]),
         people=st.sets(st.sampled_from(PEOPLE), min_size=1),
         stage=st.sampled_from(sorted(STAGES)),
     )
@@ -164,7 +203,7 @@ def any_sequence(draw: Random, folder: Path, tally: Tally) -> None:
     """Sequences of a dozen events, a few at a time."""
     LedgerMachine.tally = tally
     same = not os.environ.get("CHORAL_EXPLORE")
-    some = settings(max_examples=8, stateful_step_count=12, deadline=None, database=None, derandomize=same,
+    some = settings(max_examples=3 if same else 8, stateful_step_count=12, deadline=None, database=None, derandomize=same,
                     phases=[Phase.generate], suppress_health_check=list(HealthCheck))  # fmt: skip
     try:
         run_state_machine_as_test(LedgerMachine, settings=some)

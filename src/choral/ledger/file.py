@@ -103,7 +103,8 @@ class LedgerFile:
         self._noted = False
         noted, here = read_mark(self.key), str(path.absolute())
         self._last_place = UNKNOWN if noted is None else noted["ledger"]
-        self._others = marks_at(path) if self.new or self._last_place != here else []
+        self._moved = self._last_place != here
+        self._others = marks_at(path, self.key)
 
     @property
     def new(self) -> bool:
@@ -124,12 +125,16 @@ class LedgerFile:
                 f"A NEW ledger was started at {self.path}. If anything about these people was given out before, it is in "
                 "another ledger: give nothing out, and name that one (--ledger)."
             )
-        elif self._others:
+        elif self._moved and self._others:
             found.append(
                 f"The ledger at {self.path} was last used at {self._last_place}. If two were mistaken for each other, give "
                 "nothing out, and put them back."
             )
-        found += [f"Another ledger was at {self.path} before, with {_entries(n)}." for n in self._others]
+        if self._others:  # for as long as it is so: people whom this ledger does not know may come at any time
+            which = "Another ledger was" if len(self._others) == 1 else f"{len(self._others)} other ledgers were"
+            found.append(
+                f"{which} at {self.path} before, with {_entries(sum(self._others))}: whom they were about is not known here."
+            )
         if self._seal.number == 0 and self._seal.note == UPGRADED:
             (rows,) = self.sql.execute("SELECT coalesce(max(rows), 0) FROM disclosed").fetchone()
             found.append(

@@ -51,10 +51,12 @@ def write_mark(key: bytes, entry: int, seal: bytes, place: str) -> bool:
     return True
 
 
-def marks_at(path: Path) -> list[int]:
-    """How many entries other ledgers had that were noted at this place."""
-    folder, place, found = _folder(), str(path.absolute()), []
+def marks_at(path: Path, key: bytes) -> list[int]:
+    """How many entries ledgers had that were noted at this place, other than the one with this key."""
+    folder, place, found, own = _folder(), str(path.absolute()), [], mark_of(key)
     for mark in [] if folder is None else folder.glob("*.json"):
+        if mark == own:
+            continue
         try:
             noted = json.loads(mark.read_text(encoding="utf-8"))
             if noted["ledger"] == place and int(noted["entry"]) > 0:
