@@ -24,6 +24,7 @@ from choral.design.solvers import choose
 from choral.errors import ProblemError
 from choral.problem.form import Form
 from choral.problem.solution import Status
+from choral.solvers import enumeration
 from choral.solvers.lines.factors import inverse_roots
 
 SLACK = 1e-12
@@ -82,13 +83,41 @@ def test_a_short_time_limit_is_kept_and_the_interval_holds():
     assert private_in_integers(d)
 
 
-def test_a_time_limit_on_enumeration():
+def test_enumeration_that_does_not_end_gives_what_another_way_finds(monkeypatch):
+    """It gave a constant code, whatever others found."""
     law = a_law(3, 2, (3, 3, 3))
-    d = ch.disclose(law, solver="enumeration", time_limit=0.05)
-    assert "stopped" in d.how
-    assert d.codes == 1
-    assert d.upper_bound == pytest.approx(ch.bounds(law).upper_bound, abs=2e-15)
+    best = ch.disclose(law)
+    monkeypatch.setattr(enumeration._Limits, "why", lambda self, found, *_: "it was time" if found > 100 else "")
+    d = ch.disclose(law, solver="enumeration")
+    assert d.how.startswith("enumeration, stopped after ")
+    assert "extreme points (it was time), then sandwich with" in d.how
+    assert d.information == pytest.approx(best.information, abs=1e-6)
     assert d.verify()["verified"]
+
+
+def test_enumeration_that_is_interrupted_mixes_the_points_that_it_has(monkeypatch):
+    law = a_law(3, 2, (3, 3, 3))
+
+    def why(self, found, *_):
+        if found > 300:
+            signal.raise_signal(signal.SIGINT)
+        return "it was time" if self.stopped() else ""
+
+    monkeypatch.setattr(enumeration._Limits, "why", why)
+    d = ch.disclose(law, solver="enumeration")
+    assert "the best mixture of these" in d.how
+    assert d.status is Status.STOPPED
+    assert 0 < d.information < ch.disclose(law, solver="sandwich").information
+    assert exactly_private(d)
+    assert d.verify()["verified"]
+
+
+def test_enumeration_says_that_memory_would_not_suffice_and_goes_another_way(monkeypatch):
+    law = a_law(3, 2, (3, 3, 3))
+    monkeypatch.setattr(enumeration, "available", lambda: 2e6)
+    d = ch.disclose(law, solver="enumeration", tol=1e-4)
+    assert "would take more than the 0.0 GB of memory that there are" in d.how
+    assert d.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize(
@@ -329,7 +358,10 @@ def test_a_target_with_one_common_value_is_not_made_constant(heavy):
         (Form(30, 4, 26, True, 30), "enumeration"),
     ],
 )
-def test_what_the_planner_chooses(form, solver):
+def test_what_the_planner_chooses(form, solver, monkeypatch):
+    monkeypatch.setattr(
+        "choral.design.solvers.few_points", lambda problem: None
+    )  # forms alone have no points to walk to
     chosen = choose(ch.pose(ch.examples.xor()), form)
     assert chosen.solver == solver
     assert str(chosen) == f"{solver}: {chosen.why}"

@@ -14,6 +14,7 @@ from choral.errors import ProblemError
 from choral.problem.form import Form
 from choral.problem.pose import pose
 from choral.problem.solution import Status
+from choral.solvers import enumeration
 from choral.solvers.branching.search import Branching
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exchangeable_bits import ExchangeableBits
@@ -110,7 +111,8 @@ KINDS = ["joint", "use", "alike", "many values", "exchangeable", "sensors", "sel
 def test_what_the_plan_says_is_what_runs(kind, ran, monkeypatch):
     """Ten random problems of each of ten kinds."""
     if kind == "many values":
-        monkeypatch.setattr(solvers, "MANY_POINTS", 5)  # so that small problems have too many points to list
+        monkeypatch.setattr(solvers, "MANY_POINTS", 5)  # so that small problems have too many points to list ...
+        monkeypatch.setattr(enumeration, "TRIED", 0)  # ... and to walk to
     for seed in range(10):
         law, question = _asked(kind, seed)
         said = ch.plan(law, **question).plan
@@ -163,3 +165,19 @@ def test_a_plan_says_how_many_points_there_may_be_where_floats_end():
     power = next(n for n in range(300, 5000) if 10 ** (n + 1) > many)
     for solver in (solvers.ByLines(), solvers.Coarse()):
         assert f"up to 10^{power} extreme points" in solver.accepts(pose(ch.examples.noisy_copies(3)), form)
+
+
+@pytest.mark.parametrize("values", [5, 14])
+def test_extreme_points_that_are_few_though_they_could_be_many_are_listed(values):
+    """A column of fifteen values, most of them with one state: 2⁶·11 points, where 660 858 could be."""
+    blocks = (*[1] * 8, *[2] * 6, 11)
+    draw = random.Random(1)
+    cells = {(w, z, x): draw.randint(1, 40) for z, n in enumerate(blocks) for x in range(n) for w in range(values)}
+    law = ch.Joint.from_counts(cells, ["W", "Z", "X"])
+    said = ch.plan(law, protect=["Z"])
+    assert str(said.plan) == "enumeration: 704 extreme points, as a short walk found, so mix them all"
+    assert said.solvable_exactly
+    d = ch.disclose(law, protect=["Z"])
+    assert (d.solution.solver, d.status) == ("enumeration", Status.OPTIMAL)
+    assert d.gap < 1e-14
+    assert values > 5 or d.verify()["verified"]

@@ -22,6 +22,10 @@ OF_EQUATION = 1.2e-7
 """To make one entry of the channel meet one equation."""
 AT_BOX = 2.5e-6
 """To check one value's line in one box, at the states that it may lie below."""
+AT_POINT = 1e-6
+"""To find one extreme point again, for each entry of its table ..."""
+OF_POINT = 1.4e-4
+"""... and to bound its entropy, for each value of the target."""
 STATED = 0.35
 """What stating a bound takes of what verifying it takes."""
 JOINING = 1.5
@@ -59,6 +63,10 @@ class Afterwards:
     def simply(self) -> float:
         """With a bound that needs no proof of its own."""
         return self._with(0.0, self.codes)
+
+    def by_points(self, points: int) -> float:
+        """With a proof by so many extreme points, which are listed again."""
+        return self._with((AT_POINT * self.states * self.rank + OF_POINT * self.values) * points, self.codes)
 
     def by_boxes(self, boxes: int) -> float:
         """With a proof by a tree of so many boxes."""

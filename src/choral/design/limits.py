@@ -141,6 +141,7 @@ class Clock:
     worked: float = field(default_factory=time.process_time)
     began: float = field(default_factory=time.monotonic)
     asked: list[float] = field(default_factory=list)
+    until: float | None = None
 
     @property
     def stopping(self) -> bool:
@@ -165,7 +166,21 @@ class Clock:
     def left(self) -> float | None:
         """Seconds that are left for the search, or None when there is no time limit."""
         remaining = self.limits.remaining()
-        return None if remaining is None else max(0.0, remaining - self.after * self.slowness())
+        if remaining is None:
+            return None
+        left = remaining - self.after * self.slowness()
+        return max(0.0, left if self.until is None else min(left, self.until - time.monotonic()))
+
+    @contextmanager
+    def part(self, share: float) -> Iterator[None]:
+        """A block that may take this share of the time that is left: something else comes after it if it does not end."""
+        left = self.left()
+        self.until = None if left is None else time.monotonic() + share * left
+        try:
+            yield
+        finally:
+            self.until = None
+            self.asked.clear()
 
     def stopped(self) -> bool:
         """Whether the search should end now: it is time, or will be before this is asked again; or somebody says so."""

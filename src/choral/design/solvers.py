@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
 from choral.design.afterwards import Afterwards
+from choral.design.at_once import ByRank, ByTransport
 from choral.design.limits import Clock, Progress
 from choral.design.many_values import ByBranching
 from choral.design.purposes import ByDecision, BySquares
@@ -24,16 +25,13 @@ from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, Status, floats_of
 from choral.proofs.group import GroupBound
-from choral.proofs.rank import posed
 from choral.solvers.coarse import with_coarse_target
-from choral.solvers.enumeration import most_extreme_points
-from choral.solvers.exact_optimum import constant_channel, exact_optimum
+from choral.solvers.enumeration import UnfinishedError, few_points, most_extreme_points
+from choral.solvers.exact_optimum import constant_channel, exact_optimum, mixed_from
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
 from choral.solvers.lines.sandwich import MOST_VALUES, Rough, Sandwich, conditional_entropy
 from choral.solvers.peeling import improved
-from choral.solvers.rank import RankWithinGroup
-from choral.solvers.transport import Transport
 
 SolverName: TypeAlias = Literal[
     "orbits",
@@ -51,11 +49,10 @@ FEW_POINTS = {2: 3_000, 3: 20_000, 4: 20_000}
 """Up to this many extreme points (by the upper bound theorem) enumeration is preferred, by the target's values."""
 MANY_POINTS = 60_000
 """The same for targets with more values, where only enumeration proves the optimum."""
+LISTING = 0.5
+"""The share of a time limit in which extreme points that were asked for are listed, before another way is gone."""
 FLOATS = 1e-9
 """Bits: what floats get wrong of an information, at the most."""
-MOST_PAIRS = 1_000_000
-"""Transport up to this many pairs of states: more take minutes to verify."""
-
 
 Intervals: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -144,30 +141,6 @@ class ClosedForm:
 
 
 @dataclass(frozen=True)
-class ByTransport:
-    """States on a line: an optimal transport problem."""
-
-    name: SolverName = "transport"
-
-    def accepts(self, problem: Problem, form: Form) -> str | None:
-        """Whether the rank is 2 and the pairs of states are not too many."""
-        if not problem.plain or form.rank != 2 or form.states * form.states // 4 > MOST_PAIRS:
-            return None
-        return f"rank 2: {form.states} states on a line, an optimal transport problem"
-
-    def check(self, problem: Problem, form: Form) -> None:
-        """Raise unless the rank is 2."""
-        if form.rank != 2:
-            raise ProblemError(
-                f"Transport needs rank 2, and the rank is {form.rank}.", "Choose enumeration or sandwich."
-            )
-
-    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
-        """The optimum to within floating-point error; it cannot be stopped, and takes seconds at most."""
-        return Transport().solve(problem)
-
-
-@dataclass(frozen=True)
 class ByEnumeration:
     """All extreme points are listed and mixed."""
 
@@ -176,47 +149,44 @@ class ByEnumeration:
     def accepts(self, problem: Problem, form: Form) -> str | None:
         """Whether the extreme points are few enough to be listed."""
         points = most_extreme_points(form.states, form.rank)
-        if not problem.plain or points > FEW_POINTS.get(form.target_values, MANY_POINTS):
+        if not problem.plain or form.target_values < 2:
             return None
-        return f"at most {points:,} extreme points, so list them all and mix them"
+        if points <= FEW_POINTS.get(form.target_values, MANY_POINTS):
+            return f"at most {points:,} extreme points, so list them all and mix them"
+        few = few_points(problem) if form.target_values > MOST_VALUES else None
+        return None if few is None else f"{few:,} extreme points, as a short walk found, so mix them all"
 
     def check(self, problem: Problem, form: Form) -> None:
         """Whoever asks for it may wait."""
 
     def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
-        """The optimum, or nothing when it is stopped."""
+        """The optimum; where it does not end in its part of the time, the better of another way and what was listed."""
+        after = Afterwards.of(problem, form, clock.limits)
         try:
-            return exact_optimum(problem, form, None, clock.stopped)
-        except StoppedError:
-            return trivial(problem, f"{self.name}, stopped", Status.STOPPED)
+            with clock.part(LISTING):
+                return exact_optimum(
+                    problem, form, None, clock.stopped, lambda points: clock.expect(after.by_points(points))
+                )
+        except UnfinishedError as ended:
+            clock.expect(after.simply())
+            return _otherwise(problem, form, clock, ended)
 
 
-@dataclass(frozen=True)
-class ByRank:
-    """One protected group that the state determines: the rank within the group, best for every purpose at once."""
+def _otherwise(problem: Problem, form: Form, clock: Clock, ended: UnfinishedError) -> Solution:
+    """What can be had where listing all extreme points does not end."""
+    rest = SOLVERS[SOLVERS.index(ByEnumeration()) + 1 :]
+    other = next(solver for solver in rest if solver.accepts(problem, form) is not None)
+    found = other.solve(problem, form, clock)
+    how = f"enumeration, stopped after {len(ended.found):,} extreme points ({ended.why})"
+    if ended.found:
+        mixed = mixed_from(problem, ended.found)
+        if stated_information(problem, mixed) > stated_information(problem, found.channel):
+            return replace(found, channel=mixed, how=f"{how}: the best mixture of these", status=Status.STOPPED)
+    return replace(found, how=f"{how}, then {found.how}", status=_not_better(found.status))
 
-    name: SolverName = "rank"
 
-    def accepts(self, problem: Problem, form: Form) -> str | None:
-        """Whether one group, or one `Z | V`, of the state is all that is protected, and the target has two values."""
-        if posed(problem) is None:
-            return None
-        return (
-            "one group is protected and used: the rank within the group is best, with all its codes for every decision, "
-            "threshold and cost at once, cut to few for what it was cut for"
-        )
-
-    def check(self, problem: Problem, form: Form) -> None:
-        """Raise unless the problem has this form."""
-        if posed(problem) is None:
-            raise ProblemError(
-                "The rank within the group needs one protected group that is used, and a target of two values.",
-                "Leave out solver=.",
-            )
-
-    def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
-        """The optimum; where it would be too large to write down, or few codes are asked for, the best cut of it."""
-        return RankWithinGroup(clock.limits.codes, clock.limits.tol).solve(problem)
+def _not_better(status: Status) -> Status:
+    return Status.OPTIMAL if status is Status.OPTIMAL else Status.STOPPED
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ import numpy.typing as npt
 from choral.errors import StoppedError, TooLargeError
 from choral.problem.form import Incidence, incidence
 from choral.problem.kernel import Problem
+from choral.solvers.lines.memory import SPARED, available
 
 MOST_POINTS = 250_000
 """Above this many extreme points (by the upper bound theorem) enumeration is refused unless asked for."""
@@ -37,8 +39,16 @@ SAFE_ENTRY = 2**25
 """Tableau entries up to this multiply and subtract without rounding in float64."""
 BATCH = 512
 """How many bases are pivoted in one vectorised step."""
+TRIED = 20_000
+"""Bases, a second or two of them, that are walked to see whether extreme points are few though they could be many ..."""
+TRIED_ENTRIES = 50_000_000
+"""... and entries of their tables together."""
+
+OBJECT = 40
+"""Bytes of a Python integer in a table or at its right-hand side, about."""
 
 Matrix = npt.NDArray[Any]
+Supports: TypeAlias = dict[int, tuple[list[tuple[int, int]], int]]
 
 
 @dataclass(frozen=True)
@@ -66,24 +76,88 @@ def most_extreme_points(states: int, rank: int) -> int:
     return math.comb(states - math.ceil(d / 2), d // 2) + math.comb(states - 1 - math.ceil((d - 1) / 2), (d - 1) // 2)
 
 
+class UnfinishedError(StoppedError):
+    """Extreme points are not all listed; `found` are those that were."""
+
+    def __init__(self, why: str, found: list[ExtremePoint]) -> None:
+        super().__init__(f"The enumeration was stopped: {why}.", "Give it more time, or leave out solver=.")
+        self.why, self.found = why, found
+
+
 def extreme_points(
-    problem: Problem, most: int | None = MOST_POINTS, should_stop: Callable[[], bool] | None = None
+    problem: Problem,
+    most: int | None = MOST_POINTS,
+    should_stop: Callable[[], bool] | None = None,
+    ahead: Callable[[int], None] = lambda points: None,
 ) -> list[ExtremePoint]:
     """Every extreme point of S, each once, in decreasing lexicographic order.
 
-    Raises `TooLargeError` before any work when their number could exceed `most` (None: no limit).
+    Raises `TooLargeError` before any work when their number could exceed `most` (None: no limit), and `UnfinishedError` when
+    it is stopped or the memory would not suffice. `ahead` is told how many there are at least.
     """
-    matrix = incidence(problem)
-    rows = matrix.independent
-    check_size(problem.size, len(rows), most)
-    for seed in count():
+    if problem in _known:
+        return _known[problem]
+    check_size(problem.size, len(incidence(problem).independent), most)
+    return _listed(problem, _Limits(should_stop or (lambda: False), ahead))
+
+
+def few_points(problem: Problem) -> int | None:
+    """How many extreme points there are, where the walk to all of them is short; None where it is not.
+
+    They can be fewer by far than the upper bound theorem says, as where groups have few values with many states.
+    """
+    if problem not in _known:
+        entries = problem.size * max(1, len(incidence(problem).independent))
         try:
-            supports = _walk(_Start.from_prior(problem, matrix, rows, seed), should_stop)
-            break
+            _known[problem] = _listed(problem, _Limits(bases=min(TRIED, TRIED_ENTRIES // entries)))
+        except UnfinishedError:
+            return None
+    return len(_known[problem])
+
+
+_known: WeakKeyDictionary[Problem, list[ExtremePoint]] = WeakKeyDictionary()
+"""What was listed to see whether it is few."""
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What ends a walk before its end."""
+
+    stopped: Callable[[], bool] = lambda: False
+    ahead: Callable[[int], None] = lambda points: None
+    bases: float = math.inf
+
+    def why(self, found: int, seen: int, waiting: int, table: Matrix) -> str:
+        """Why the walk should end now; empty where it need not."""
+        self.ahead(found)
+        if self.stopped():
+            return "it was time"
+        if seen > self.bases:
+            return f"there are more than {self.bases:,} bases"
+        entry = 8 if table.dtype != object else OBJECT
+        held = waiting * (table.size * entry + len(table) * OBJECT)
+        if held > SPARED * available():
+            return f"the next points would take more than the {available() / 1e9:.1f} GB of memory that there are"
+        return ""
+
+
+def _listed(problem: Problem, limits: _Limits) -> list[ExtremePoint]:
+    matrix = incidence(problem)
+
+    def points(supports: Supports) -> list[ExtremePoint]:
+        found = [_point(masses, denominator, matrix.scale) for masses, denominator in supports.values()]
+        return sorted(found, key=lambda point: [(s, -w / point.denominator) for s, w in point.weights.items()])
+
+    for seed in count():
+        supports: Supports = {}
+        try:
+            why = _walk(_Start.from_prior(problem, matrix, matrix.independent, seed), limits, supports)
         except _TieError:
             continue
-    points = [_point(masses, denominator, matrix.scale) for masses, denominator in supports]
-    return sorted(points, key=lambda point: [(s, -w / point.denominator) for s, w in point.weights.items()])
+        if why:
+            raise UnfinishedError(why, points(supports))
+        return points(supports)
+    raise AssertionError("there is always another seed")
 
 
 def check_size(states: int, rank: int, most: int | None) -> None:
@@ -175,13 +249,12 @@ class _Start:
         self.right = [x * self.spread + self.det * (random_bits.getrandbits(64) + 1) for x in self.right]
 
 
-def _walk(start: _Start, should_stop: Callable[[], bool] | None) -> list[tuple[list[tuple[int, int]], int]]:
-    """The supports, with their masses, of all extreme points: all neighbours of neighbours of the start."""
+def _walk(start: _Start, limits: _Limits, found: Supports) -> str:
+    """The supports, with their masses, of all extreme points: all neighbours of neighbours of the start; or why not all."""
     size = start.table.shape[1]
     bit = [1 << j for j in range(size)]
     half, unit = start.spread // 2, start.spread
     seen = {sum(bit[j] for j in start.basis)}
-    found: dict[int, tuple[list[tuple[int, int]], int]] = {}
     tables = _tightest(start.table[None])
     rights, bases, dets, keys = [start.right], [start.basis], [start.det], list(seen)
     waiting: deque[tuple[Matrix, list[int], list[int], int, int, int, int]] = deque()
@@ -200,9 +273,9 @@ def _walk(start: _Start, should_stop: Callable[[], bool] | None) -> list[tuple[l
                     seen.add(neighbour)
                     waiting.append((table, right, basis, det, i, j, neighbour))
         if not waiting:
-            return list(found.values())
-        if should_stop is not None and should_stop():
-            raise StoppedError("The enumeration was stopped.", "Give it more time, or choose the sandwich.")
+            return ""
+        if why := limits.why(len(found), len(seen), len(waiting), tables[0]):
+            return why
         batch = [waiting.popleft() for _ in range(min(BATCH, len(waiting)))]
         tables, rights, bases, dets = _pivoted(batch)
         keys = [item[-1] for item in batch]

@@ -14,11 +14,13 @@ from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, near_float
 from choral.proofs.determined import DeterminedBound
 from choral.proofs.extreme_points import VertexBound
-from choral.solvers.enumeration import MOST_POINTS, extreme_points
+from choral.solvers.enumeration import MOST_POINTS, ExtremePoint, extreme_points
 from choral.solvers.mixture import best_mixture, entropies
 
 NEAREST = 1e-9
 """Posteriors whose slack is within this of the smallest are recomputed exactly when the bound is stated."""
+MOST_MIXED = 200
+"""Extreme points, those that tell most, that are mixed where not all are known."""
 ROUNDING = 1e-14
 """The relative error of a sum of floats with few terms, with room to spare."""
 
@@ -29,10 +31,15 @@ class Enumeration:
 
     most: int | None = MOST_POINTS
 
-    def solve(self, problem: Problem, should_stop: Callable[[], bool] | None = None) -> Solution:
+    def solve(
+        self,
+        problem: Problem,
+        should_stop: Callable[[], bool] | None = None,
+        ahead: Callable[[int], None] = lambda points: None,
+    ) -> Solution:
         """The optimal channel with at most nul(P)+1 codes, and the multipliers that prove it."""
-        points = extreme_points(problem, self.most, should_stop)
-        posteriors = [{s: Fraction(w, t.denominator) for s, w in t.weights.items()} for t in points]
+        points = extreme_points(problem, self.most, should_stop, ahead)
+        posteriors = [posterior_of(point) for point in points]
         mixture = best_mixture(problem, posteriors)
         codes = [{s: u * mass for s, mass in posteriors[k].items()} for k, u in mixture.weights.items()]
         codes = merged_codes(problem, codes)
@@ -42,6 +49,32 @@ class Enumeration:
             bound,
             f"enumeration of {len(points)} extreme points, then the best mixture",
         )
+
+
+def posterior_of(point: ExtremePoint) -> dict[int, Fraction]:
+    """p(s | y) of a code that is an extreme point."""
+    return {s: Fraction(w, point.denominator) for s, w in point.weights.items()}
+
+
+def mixed_from(problem: Problem, points: Sequence[ExtremePoint]) -> ExactChannel:
+    """The best channel from some of the extreme points, where not all are known: private, and not the best there is.
+
+    Each has an opposite on the other side of the prior p: p + a (p - t) for the largest a that leaves no entry negative. The
+    two mix to the prior, so there is always a mixture; and a point that satisfies the equations of privacy is a code.
+    """
+    cost = entropies(problem, known := [posterior_of(point) for point in points])
+    known = [known[k] for k in np.argsort(cost, kind="stable")[:MOST_MIXED].tolist()]
+    prior = {s: problem.prior_of(s) for s in range(problem.size)}
+    everybody = [*known, *(_opposite(prior, t) for t in known), prior]
+    weights = best_mixture(problem, everybody).weights
+    codes = [{s: u * mass for s, mass in everybody[k].items()} for k, u in weights.items()]
+    return ExactChannel.from_joint(problem, merged_codes(problem, codes))
+
+
+def _opposite(prior: Mapping[int, Fraction], t: Mapping[int, Fraction]) -> dict[int, Fraction]:
+    step = min(p / (t[s] - p) for s, p in prior.items() if t.get(s, Fraction(0)) > p)
+    found = {s: p + step * (p - t.get(s, Fraction(0))) for s, p in prior.items()}
+    return {s: mass for s, mass in found.items() if mass}
 
 
 def merged_codes(problem: Problem, codes: Sequence[Mapping[int, Fraction]]) -> list[dict[int, Fraction]]:
@@ -122,7 +155,11 @@ def null_vector(problem: Problem) -> list[Fraction]:
 
 
 def exact_optimum(
-    problem: Problem, form: Form, most: int | None = MOST_POINTS, should_stop: Callable[[], bool] | None = None
+    problem: Problem,
+    form: Form,
+    most: int | None = MOST_POINTS,
+    should_stop: Callable[[], bool] | None = None,
+    ahead: Callable[[int], None] = lambda points: None,
 ) -> Solution:
     """The optimum by the shortest exact way that the form allows."""
     if form.nullity == 0:
@@ -131,7 +168,7 @@ def exact_optimum(
         return two_ends(problem)
     if not form.feasible:
         return nothing_to_tell(problem, "infeasible: Null(P) lies in Null(P_{W|X})")
-    return Enumeration(most).solve(problem, should_stop)
+    return Enumeration(most).solve(problem, should_stop, ahead)
 
 
 def vertex_bound(
