@@ -6,15 +6,18 @@ import copy
 import itertools
 import random
 
+import in_process
 import numpy as np
 import pytest
 from attack.exactness import law_of, question_of
 from test_anytime import a_law, exactly_private
 
 import choral as ch
+from choral.design import many_values
 from choral.exact.certificate import document_to_text, sealed
 from choral.problem.solution import Status
 from choral.solvers.branching.boxes import Box, term
+from choral.solvers.branching.search import Branching
 from choral.verifier.claims import ClaimFailed
 from choral.verifier.command import verify
 from choral.verifier.information import BITS
@@ -58,6 +61,51 @@ def test_a_search_that_is_stopped_has_a_channel_and_a_bound(tmp_path):
     assert 0 <= d.information < d.upper_bound <= ch.bounds(law).upper_bound + SLACK
     assert d.verify()["verified"]
     assert ch.load(d.save(tmp_path / "d.choral")) == d
+
+
+def test_a_search_that_nobody_limits_ends_at_its_work_in_the_same_place_every_time(monkeypatch):
+    """Boxes alone were no limit: each was solved again for new multipliers, and a table of six values took minutes."""
+    monkeypatch.setattr(many_values, "WORK", 1_500_000)
+    spent = []
+    run = Branching.run
+    monkeypatch.setattr(Branching, "run", lambda self: (run(self), spent.append((self.work, self.programs.size)))[0])
+    law = a_law(4, 6, (2, 3, 3))
+    first, again = (ch.disclose(law, "W", ["X1", "X2"], rel_tol=1e-3, solver="branching") for _ in range(2))
+    assert first.status is Status.WORK_LIMIT
+    assert first.digest == again.digest
+    assert first.information < first.upper_bound <= ch.bounds(law, "W", ["X1", "X2"]).upper_bound + SLACK
+    assert first.verify()["verified"]
+    assert spent[0] == spent[1]
+    assert 1_500_000 < spent[0][0] <= 1_500_000 + spent[0][1]
+    longer = ch.disclose(law, "W", ["X1", "X2"], rel_tol=0.1, time_limit=60, solver="branching")
+    assert longer.status is Status.OPTIMAL
+    assert spent[2][0] > spent[0][0]
+
+
+def test_fit_says_that_the_search_ended_at_its_work_and_how_it_goes_on(monkeypatch, tmp_path):
+    monkeypatch.setattr(many_values, "WORK", 200_000)
+    draw = random.Random(3)
+    rows = ["grade,sex,region,school"]
+    for _ in range(3000):
+        sex, region, school = draw.choice("fm"), draw.choice("nsw"), draw.randrange(16)
+        rows.append(
+            f"{min(5, max(0, int(draw.gauss(school / 5 + (sex == 'f') + (region == 'n'), 1.2))))},{sex},{region},{school}"
+        )
+    (tmp_path / "grades.csv").write_text("\n".join(rows))
+    asked = [
+        str(tmp_path / "grades.csv"),
+        "--reveal",
+        "grade",
+        "--protect",
+        "sex,region",
+        "-o",
+        str(tmp_path / "r.choral"),
+    ]
+    done = in_process.choral("fit", *asked)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "stopped the search ended at its usual amount of work: the best private code tells" in said
+    assert "--time-limit 300" in said
 
 
 @pytest.mark.parametrize("seed", ["b 24", "b 42", "b 61", "b 102"])

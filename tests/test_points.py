@@ -14,7 +14,7 @@ from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.meaning import Meaning
-from choral.scores import cut, learn, pieces, teacher
+from choral.scores import crossfit, cut, pieces, teacher
 from choral.show.commands.fit_words import merging_words
 from choral.tables.columns import Column, labels
 from choral.tables.opening import open_table
@@ -337,7 +337,7 @@ def test_what_is_protected_is_in_the_state_whatever_the_promise(release, protect
 
 
 def test_a_target_of_three_values_has_a_sum_for_each_and_cells_between_them(monkeypatch):
-    monkeypatch.setattr(learn, "TREES", 40)
+    monkeypatch.setattr(crossfit, "TREES", 40)
     rows = [{**row, "W": row["W"] if row["age"] < 60 else "old"} for row in people(500)]
     found = fit(rows, "W", ["sex"], drop=["hours"])
     assert len(found.points.sums) == 3
@@ -353,7 +353,7 @@ def test_a_target_of_three_values_has_a_sum_for_each_and_cells_between_them(monk
 
 
 def test_a_number_with_many_values_is_told_by_its_mean(monkeypatch):
-    monkeypatch.setattr(learn, "TREES", 40)
+    monkeypatch.setattr(crossfit, "TREES", 40)
     rows = [{**row, "W": row["age"] // 4 + (row["job"] == "nurse")} for row in people(400)]
     found = fit(rows, "W", ["sex"], drop=["hours"])
     assert len(found.points.sums) == 1
@@ -469,7 +469,7 @@ def test_a_column_that_guesses_nearly_all_of_the_target_is_asked_about():
 
 
 def test_a_protected_number_stays_exact_alone_and_is_cut_into_intervals_beside_others(monkeypatch):
-    monkeypatch.setattr(learn, "TREES", 20)
+    monkeypatch.setattr(crossfit, "TREES", 20)
     rows = [{**row, "age": 18 + 2 * (row["age"] // 4)} for row in people(900)]  # 17 different ages
     alone = fit(rows, "W", ["age"], drop=["person"])
     assert alone.recipe.column("age").edges is None
@@ -489,7 +489,7 @@ def test_a_protected_number_stays_exact_alone_and_is_cut_into_intervals_beside_o
 
 
 def test_a_protected_number_of_few_records_each_is_cut_also_alone(monkeypatch):
-    monkeypatch.setattr(learn, "TREES", 20)
+    monkeypatch.setattr(crossfit, "TREES", 20)
     found = fit(people(400), "W", ["age"], drop=["person"])
     assert found.recipe.column("age").edges is not None
     assert found.information > 0.01
@@ -519,7 +519,7 @@ def test_a_target_whose_values_are_too_rare_to_learn_is_refused_with_a_word():
 
 
 def test_a_few_records_with_other_values_of_the_target_are_learned_with_the_rarest(monkeypatch):
-    monkeypatch.setattr(learn, "TREES", 20)
+    monkeypatch.setattr(crossfit, "TREES", 20)
     rows = [{**row, "W": "odd" if i < 3 else row["W"]} for i, row in enumerate(people(400))]
     found = fit(rows, "W", ["sex"], drop=["person", "hours"])
     assert len(found.disclosure.problem.target.values) == 3
@@ -527,7 +527,7 @@ def test_a_few_records_with_other_values_of_the_target_are_learned_with_the_rare
 
 
 def test_a_protected_column_that_gives_the_target_away_is_not_said_to_be_dropped(monkeypatch):
-    monkeypatch.setattr(learn, "TREES", 20)
+    monkeypatch.setattr(crossfit, "TREES", 20)
     said = fit([{**row, "sign": row["W"] + "!"} for row in people(300)], "W", ["sign"], drop=["person"])
     assert said.information == 0
     [remark] = [remark for remark in said.remarks if "alone guesses" in remark]
@@ -535,7 +535,7 @@ def test_a_protected_column_that_gives_the_target_away_is_not_said_to_be_dropped
 
 
 def test_a_rare_target_is_told_by_what_the_most_telling_code_finds(monkeypatch):
-    monkeypatch.setattr(learn, "TREES", 20)
+    monkeypatch.setattr(crossfit, "TREES", 20)
     draw = random.Random(2)
     rows = [
         {"sex": draw.choice("fm"), "age": draw.randint(18, 80), "x": (x := draw.randrange(100)), "y": draw.random()}

@@ -254,7 +254,7 @@ def test_every_record_has_the_same_code_on_both_engines(running, table, release,
 
 @pytest.mark.spark
 def test_a_score_is_the_same_on_both_engines(running, table, tmp_path, monkeypatch):
-    monkeypatch.setattr("choral.scores.learn.TREES", 20)
+    monkeypatch.setattr("choral.scores.crossfit.TREES", 20)
     source = write(table, tmp_path / "people.csv")
     asked = {"reveal": "income", "protect": ["sex"], "id": "who"}
     scored = spark.fit(source, **asked)

@@ -30,6 +30,8 @@ from choral.verifier import alone, command
 VALUES = (2, 3, 4, 5, 6)
 BOXES = (1, 2, 30, 300)
 """At how many boxes a search ends: so few that one takes a second, so many that most close their interval."""
+WORKS = (0, 300_000, 10_000_000)
+"""At how much work one ends that nothing else stops."""
 UNIT = 1 << CUT_BITS
 LINE = 1 << 40
 """One bit, in the units of a line."""
@@ -39,7 +41,7 @@ def many_values_of(draw: Random, folder: Path, tally: Tally) -> None:
     """One hard law with a target of up to six values; the search ends by its boxes or in any other way."""
     law, names = law_of(draw, VALUES)
     way, boxes = draw.choice(WAYS), draw.choice(BOXES)
-    with mock.patch.multiple(many_values, BOXES=boxes, MOST_BOXES=boxes):
+    with mock.patch.multiple(many_values, WORK=draw.choice(WORKS), MOST_BOXES=boxes):
         d = solved(draw, tally, law, question_of(draw, names) | {"solver": "branching"}, way)
     if d is not None:
         tally.note(f"branching, stopped by: {way}, or its boxes")

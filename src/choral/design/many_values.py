@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,10 +24,11 @@ MOST_STATES = 600
 """Above this a program takes tens of milliseconds, and a tree thousands of them."""
 MANY_VALUES = 12
 """Above this boxes in as many dimensions prove next to nothing."""
-BOXES = 12_000
-"""Without a time limit: some twenty seconds, which bring five values within about a percent."""
+WORK = 80_000_000
+"""Without a time limit: some fifteen seconds of linear programs (`choral.solvers.branching.programs`), whatever the problem;
+the same search on every machine."""
 MOST_BOXES = 150_000
-"""With a time limit: a file of some tens of megabytes, which is verified in minutes."""
+"""A file of some tens of megabytes, which is verified in minutes."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,6 @@ class ByBranching:
         prior = problem.prior / problem.prior.sum()
         limits = clock.limits
         after = Afterwards.of(problem, form, limits)
-        boxes = MOST_BOXES if limits.time_limit is not None else BOXES
         found = Branching(
             np.asarray(prior, dtype=np.float64),
             np.asarray(M, dtype=np.float64).reshape(len(prior), -1),
@@ -63,10 +64,11 @@ class ByBranching:
             rows,
             limits.tol,
             limits.rel_tol,
-            boxes,
-            clock.say,
-            clock.stopped,
-            lambda boxes: clock.expect(after.by_boxes(boxes)),
+            most_boxes=MOST_BOXES,
+            most_work=WORK if limits.time_limit is None else math.inf,
+            progress=clock.say,
+            should_stop=clock.stopped,
+            ahead=lambda boxes: clock.expect(after.by_boxes(boxes)),
         ).run()
         proofs: list[Proof] = [found.proof]
         if problem.plain and problem.groups:
@@ -77,7 +79,7 @@ class ByBranching:
         wanted = max(limits.tol, (limits.rel_tol or 0.0) * told) + 2 * NEVER_BELOW
         if float(stated_bound(problem, best)) - told <= wanted:
             status = Status.OPTIMAL
-        elif best is not found.proof:
+        elif best is not found.proof and status is not Status.WORK_LIMIT:
             status = Status.NOT_PROVED
         elif status is Status.OPTIMAL:  # in floats, which masses were beyond
             status = Status.STALLED

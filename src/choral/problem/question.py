@@ -37,6 +37,14 @@ class Roles:
     needed: tuple[str, ...] = ()
     measured: bool = field(default=False, repr=False)
 
+    @property
+    def promised(self) -> tuple[str, ...]:
+        """The columns that something is promised about, each once: protected ones, and those of conditions."""
+        names = [name for group in self.protect for name in group]
+        for promise in self.given:
+            names += [*promise.hidden, *promise.known]
+        return tuple(dict.fromkeys(names))
+
 
 @dataclass(frozen=True)
 class Question:

@@ -185,6 +185,8 @@ class Status(Enum):
     """Floats could not close the gap further."""
     LEVEL_LIMIT = "level limit"
     """The last refinement that is made."""
+    WORK_LIMIT = "work limit"
+    """What is usually spent was spent: a time limit says to go on for as long as that."""
     TIME_LIMIT = "time limit"
     STOPPED = "stopped"
     """By the time limit or Ctrl-C."""

@@ -136,7 +136,7 @@ def fit(
     id         the column that identifies records: the code does not look at it; the ledger knows by it who is behind a card
     points     a score of one's own, as `release.points` is one (`choral.tables.points`)
     score      … or a column of numbers that is one, such as the output of a model; it is cut into bins
-    drop       columns that are left out of everything
+    drop       columns that no code looks at; a protected one among them stays protected, and records to come need not have it
     rare       protected values with fewer than `min_count` records: "keep" as they are, or "merge" into one state
     header     whether the first line of a CSV file has the names of the columns; else they are column1, column2, …
     missing_marks  texts that are missing values, such as "?"; None: recognised in CSV files, with a `TableWarning`

@@ -24,7 +24,7 @@ def merged_states(
     points: Points | None,
 ) -> tuple[list[Cell], list[list[Cell]]]:
     """The combinations that are states of their own, and those that are merged; never across promised values, if possible."""
-    fixed = [i for i, name in enumerate(roles.use) if name in _promised(roles)]
+    fixed = [i for i, name in enumerate(roles.use) if name in roles.promised]
     if points is not None:
         return merge_bins(used, roles.use.index(points.name), points.bins, rules.min_count, rules.rare)
     if len(fixed) == len(roles.use):
@@ -42,12 +42,6 @@ def merged_states(
     return found.kept, found.merged
 
 
-def _promised(roles: Roles) -> set[str]:
-    """The columns that something is promised about."""
-    named = {name for group in roles.protect for name in group}
-    return named.union(*((*promise.hidden, *promise.known) for promise in roles.given))
-
-
 def others_of(
     used: Mapping[Cell, int], roles: Roles, kept: Sequence[Cell], merged: Sequence[Sequence[Cell]]
 ) -> tuple[tuple[Cell, int], ...]:
@@ -55,7 +49,7 @@ def others_of(
 
     It is the merged state with the most records, or where none is merged the state with the most.
     """
-    places = [i for i, name in enumerate(roles.use) if name in _promised(roles)]
+    places = [i for i, name in enumerate(roles.use) if name in roles.promised]
     best: dict[Cell, tuple[bool, int, int]] = {}
     for state, cells in enumerate([*([cell] for cell in kept), *merged]):
         rank = len(cells) > 1, sum(used.get(cell, 0) for cell in cells), -state
@@ -66,7 +60,7 @@ def others_of(
 
 def beside_state(roles: Roles, merged: Sequence[Sequence[Cell]]) -> tuple[str, ...]:
     """The used columns that something is promised about, if they are functions of the states."""
-    places = [i for i, name in enumerate(roles.use) if name in _promised(roles)]
+    places = [i for i, name in enumerate(roles.use) if name in roles.promised]
     if not merged or any(len({tuple(cell[i] for i in places) for cell in cells}) > 1 for cells in merged):
         return ()
     return tuple(roles.use[i] for i in places)

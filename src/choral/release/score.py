@@ -101,22 +101,24 @@ def scored(table: Source, question: Question, rules: TableRules) -> Scored:
             )
         return Scored(table, plain)
     kept = _kept(plain)
+    unseen = rules.unseen_in(plain)
     named = [name for name in rules.bins if name in table.columns]
     seen = look(table, plain.reveal, kept, drop=rules.apart, id=rules.id, named=named)
     where = complete(table, (*kept, *plain.reveal), rules.missing, plain.reveal)
-    least = ENOUGH * rules.min_count if _one_group(question, plain, rules, seen) else seen.rows
+    one = not unseen and _one_group(question, plain, rules, seen)
+    least = ENOUGH * rules.min_count if one else seen.rows
     cut = _intervals(table, plain, rules, seen, least, where)
     rules = replace(rules, bins={**rules.bins, **cut})
     if rules.points is not None:
         rules.points.check(table.columns, table.name)
-        return replace(_with(table, question, rules, rules.points, kept, seen), cut=cut)
+        return replace(_with(table, question, rules, rules.points, seen), cut=cut)
     if rules.score is not None:
         columns = _alphabets(table, plain, kept, rules.bins, where)
         points = own_score(table, rules.score, columns, plain.reveal, where)
-        return replace(_with(table, question, rules, points, kept, seen), cut=cut)
+        return replace(_with(table, question, rules, points, seen), cut=cut)
     seen.check()
     rest = [name for name in seen.usable if name not in kept]
-    wanted = tuple(name for name in table.columns if name in kept or name in rest)
+    wanted = tuple(name for name in table.columns if (name in kept or name in rest) and name not in unseen)
     as_they_are = rules.roles(table, replace(question, use=wanted))
     if not rest or _common(table, seen.usable, rules, where):
         return Scored(table, as_they_are, None, seen, cut=cut)
@@ -132,9 +134,10 @@ def scored(table: Source, question: Question, rules: TableRules) -> Scored:
         edges | {name: found for name in kept if (found := columns[name].edges) is not None},
         _free(table.columns),
         weight=rules.weight,
+        unseen=_unseen_groups(plain, unseen, columns),
     )
     points = learning.learn(table, asked, where)
-    return replace(_with(table, question, rules, points, kept, seen), cut=cut, many=_many(plain, columns))
+    return replace(_with(table, question, rules, points, seen), cut=cut, many=_many(plain, columns))
 
 
 def _many(plain: Roles, columns: Mapping[str, Column]) -> str:
@@ -200,19 +203,25 @@ def own_score(table: Source, name: str, columns: Mapping[str, Column], reveal: S
     return Points(_free(table.columns), (pieces,), ((Term((name,), tuple(places)),),), cells_of_cuts(cuts), about)
 
 
-def _with(
-    table: Source, question: Question, rules: TableRules, points: Points, kept: Sequence[str], seen: Look
-) -> Scored:
-    found = points.scored(table)
-    return Scored(found, rules.roles(found, replace(question, use=(points.name, *kept))), points, seen)
+def _with(table: Source, question: Question, rules: TableRules, points: Points, seen: Look) -> Scored:
+    found, plain = points.scored(table), rules.roles(table, question)
+    unseen = rules.unseen_in(plain)
+    use = (points.name, *(name for name in _kept(plain) if name not in unseen))
+    return Scored(found, rules.roles(found, replace(question, use=use)), points, seen)
 
 
 def _kept(plain: Roles) -> tuple[str, ...]:
-    """The columns that something is promised about, apart from the target: they are in the state as they are."""
-    names = [name for group in plain.protect for name in group]
-    for promise in plain.given:
-        names += [*promise.hidden, *promise.known]
-    return tuple(dict.fromkeys(name for name in names if name not in plain.reveal))
+    """The columns that something is promised about, but the target: as they are they are in the state, if looked at."""
+    return tuple(name for name in plain.promised if name not in plain.reveal)
+
+
+def _unseen_groups(
+    plain: Roles, unseen: Sequence[str], columns: Mapping[str, Column]
+) -> tuple[tuple[Column, ...], ...]:
+    """What of each protected group is not looked at, each once."""
+    groups = [*plain.protect, *(promise.hidden for promise in plain.given)]
+    parts = [tuple(name for name in group if name in unseen and name in columns) for group in groups]
+    return tuple(tuple(columns[name] for name in part) for part in dict.fromkeys(parts) if part)
 
 
 def _alphabets(

@@ -56,14 +56,19 @@ def cuts_of(sums: Whole, target: Whole, most: int = MOST_BINS) -> tuple[int, ...
 
 
 def cells_of(sums: Whole, target: Whole, most: int = MOST_BINS) -> Cells:
-    """Bins of records with these sums, one column each: cuts of a single sum, or a tree over several."""
-    if sums.shape[1] == 1:
-        return cells_of_cuts(cuts_of(sums[:, 0], target, most))
-    values = int(target.max()) + 1
+    """Bins of records with these sums, one column each: cuts of a single sum, or a tree over several.
+
+    With several targets, one column each, a cut is worth what it tells about all of them.
+    """
+    targets = target.reshape(len(target), -1)
+    if sums.shape[1] == 1 and targets.shape[1] == 1:
+        return cells_of_cuts(cuts_of(sums[:, 0], targets[:, 0], most))
+    values = tuple(int(column.max()) + 1 for column in targets.T)
     leaves: list[Whole] = [np.arange(len(sums))]
     splits: list[tuple[int, int, int]] = []  # leaf, sum, edge; its upper half becomes the last leaf
-    offers = [_best_split(sums, target, leaves[0], values)]
-    totals = [float(weighted_entropies(np.bincount(target, minlength=values)[None].astype(float))[0])]
+    offers = [_best_split(sums, targets, leaves[0], values)]
+    whole = [np.bincount(column, minlength=k)[None].astype(float) for column, k in zip(targets.T, values, strict=True)]
+    totals = [float(sum(weighted_entropies(counts)[0] for counts in whole))]
     while len(leaves) < most and max(offer[0] for offer in offers) > 0:
         leaf = max(range(len(leaves)), key=lambda i: offers[i][0])
         gain, which, edge = offers[leaf]
@@ -71,10 +76,10 @@ def cells_of(sums: Whole, target: Whole, most: int = MOST_BINS) -> Cells:
         leaves.append(leaves[leaf][above])
         leaves[leaf] = leaves[leaf][~above]
         splits.append((leaf, which, edge))
-        offers[leaf] = _best_split(sums, target, leaves[leaf], values)
-        offers.append(_best_split(sums, target, leaves[-1], values))
+        offers[leaf] = _best_split(sums, targets, leaves[leaf], values)
+        offers.append(_best_split(sums, targets, leaves[-1], values))
         totals.append(totals[-1] - gain)
-    splits = splits[: _worth(totals, len(sums), values) - 1]
+    splits = splits[: _worth(totals, len(sums), sum(k - 1 for k in values) + 1) - 1]
     return _tree(splits)
 
 
@@ -89,18 +94,22 @@ def _tree(splits: list[tuple[int, int, int]]) -> Cells:
     return below(0, 0)
 
 
-def _best_split(sums: Whole, target: Whole, chosen: Whole, values: int) -> tuple[float, int, int]:
+def _best_split(sums: Whole, targets: Whole, chosen: Whole, values: tuple[int, ...]) -> tuple[float, int, int]:
     """What the best cut of these records tells, of which sum it is, and where."""
     best = (0.0, 0, 0)
     for which in range(sums.shape[1]):
-        starts, counts = _grouped(sums[chosen, which], target[chosen], values)
-        if len(starts) < 2:
+        gains: Floats | None = None
+        for column, many in zip(targets.T, values, strict=True):
+            starts, counts = _grouped(sums[chosen, which], column[chosen], many)
+            if len(starts) < 2:
+                break
+            heads = np.cumsum(counts, axis=0)
+            whole = heads[-1]
+            told = weighted_entropies(whole[None])[0] - weighted_entropies(heads[:-1])
+            told = told - weighted_entropies(whole - heads[:-1])
+            gains = told if gains is None else gains + told
+        if gains is None:
             continue
-        heads = np.cumsum(counts, axis=0)
-        whole = heads[-1]
-        gains = (
-            weighted_entropies(whole[None])[0] - weighted_entropies(heads[:-1]) - weighted_entropies(whole - heads[:-1])
-        )
         at = int(gains.argmax())
         best = max(best, (float(gains[at]), which, int(starts[at + 1])), key=lambda offer: offer[0])
     return best

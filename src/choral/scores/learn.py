@@ -8,7 +8,7 @@ come, where the table itself would flatter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from choral.describe.entropy import entropies
 from choral.errors import ProblemError
 from choral.phases import phase, tell
 from choral.problem.kernel import Floats
+from choral.scores.crossfit import FOLDS, Choice, crossfitted, folds_of, strongest, whole_numbered
 from choral.scores.cut import MOST_BINS, cells_of
 from choral.scores.pieces import LEAST, pieces_of
-from choral.scores.teacher import Lesson, Model, Pair, Tables, mean_of, spread, tables_of, taught
-from choral.tables.columns import Column, labels
-from choral.tables.points import Points, Term
+from choral.scores.teacher import Lesson, Pair, Tables, spread, tables_of, taught
+from choral.scores.written import compact, terms_of
+from choral.tables.columns import Column
+from choral.tables.points import Points
 from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
 
@@ -33,15 +34,10 @@ LEAST_ROWS = 100
 MOST_ROWS = 200_000
 """Records that points are learned from; the law is counted on all."""
 CROSS_FITTED = 50_000
-FOLDS = 5
-TREES, STEP = 240, 10
 MOST_CLASSES = 8
 """Values of the target that have sums of their own; of more, numbers are told by their mean and the rarest values pooled."""
-PAIRS = (0, 4, 8, 16, 32)
-SCALES = (10, 20, 50)
-"""Points to a factor e in the odds (to a standard deviation, of means); fewer are easier to read."""
-WORTH = 0.005
-"""Share of what the best tells that is given up for what is simpler."""
+MOST_UNSEEN = 42
+"""Bins where a protected column is not looked at: they differ in what they say about it, and the state has no value of it."""
 NEARLY = 0.8
 """A column that by itself takes away this share of wrong guesses is asked about: honest ones rarely do."""
 SAMPLE = "choral_lesson"
@@ -59,16 +55,22 @@ class Asked:
     most: int = MOST_BINS
     weight: str | None = None
     """The column that says how many people a record stands for: held-out figures are about these."""
+    unseen: tuple[tuple[Column, ...], ...] = ()
+    """Groups among the others that are protected and not looked at: bins are to tell what records say about them, too. What
+    matters of a record is then both P(W given it) and P(Z given it): a code has to mix bins so that Z is as before."""
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What cross-fitting chose: how many trees, which model, how many of its pairs, and how fine points are."""
+class Learned:
+    """Points for one target: whole-numbered tables and their pairs, the sums of all records, and those of held-out ones."""
 
-    trees: int
-    paired: bool
-    pairs: int
-    scale: float
+    lesson: Lesson
+    choice: Choice
+    tables: Tables
+    pairs: Sequence[Pair]
+    sums: npt.NDArray[np.int64]
+    held_out: npt.NDArray[np.int64]
+    """By points that a record had no part in, brought to the constant of these."""
 
 
 @phase("learning a score")
@@ -84,39 +86,43 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
             f"{table.name} has {len(codes)} records: a score cannot be learned from fewer than {LEAST_ROWS}.",
             "Name the columns that are counted as they stand: use=… (--use).",
         )
-    whole, sizes = _lesson(codes, columns, target, asked.target), [len(column.values) for column in asked.target]
     part = np.sort(np.random.default_rng(0).permutation(len(codes))[:CROSS_FITTED])
-    fold = folds_of(whole.target[part])
-    choice, held_out, tables = crossfitted(whole.of(part), fold)
-    if len(part) < len(codes):
-        tell(f"learning points from {len(codes)} records")
-        tables = tables_of(taught(whole, choice.trees, choice.paired), whole, choice.trees)
-    pairs = strongest(tables, whole, choice.pairs)
-    ids = np.ravel_multi_index(tuple(target.T), sizes) if len(sizes) > 1 else target[:, 0]
-    sums = _sums(whole_numbered(tables, choice.scale), whole.codes, pairs)
-    _, classes = np.unique(ids, return_inverse=True)
-    # Cross-fitted sums are those of other points: they are brought to the constant of these. Bins are cut where least is
-    # lost on both: of records that points saw sums are further apart, and bins for these alone would be too few (measured).
-    shifted = held_out + np.round(choice.scale * (0 - tables.constant)).astype(np.int64)
-    cells = cells_of(np.vstack([sums, shifted]), np.concatenate([classes, classes[part]]), asked.most)
-    points = _compact(
-        Points(asked.name, tuple(columns), _terms(whole_numbered(tables, choice.scale), columns, pairs), cells)
-    )
-    bins = bins_of(cells, shifted)
-    told = np.column_stack([bins, others[part], target[part]])
-    rows_, place, counts = np.unique(told, axis=0, return_inverse=True, return_counts=True)
+    found = [_learned(_lesson(codes, columns, target, asked.target), part)]
+    about = [asked.target]
+    classes = [_classes(target, asked.target)]
+    for group in asked.unseen:
+        values = others[:, [asked.others.index(column) for column in group]]
+        try:
+            lesson = _lesson(codes, columns, values, group)
+        except ProblemError:  # too rare to be learned: bins do not tell them apart; what is private is private still
+            continue
+        found.append(_learned(lesson, part, f" for {_name(group)}"))
+        about.append(group)
+        classes.append(_classes(values, group))
+    sums = np.hstack([one.sums for one in found])
+    held_out = np.hstack([one.held_out for one in found])
+    told = np.column_stack(classes)
+    # Bins are cut where least is lost on both: of records that points saw sums are further apart, and bins for these alone
+    # would be too few (measured).
+    most = asked.most if len(found) == 1 else MOST_UNSEEN
+    cells = cells_of(np.vstack([sums, held_out]), np.vstack([told, told[part]]), most)
+    terms = [terms for one in found for terms in terms_of(one.tables, columns, one.pairs)]
+    points = compact(Points(asked.name, tuple(columns), tuple(terms), cells))
+    counted = np.column_stack([bins_of(cells, held_out), others[part], target[part]])
+    rows_, place, counts = np.unique(counted, axis=0, return_inverse=True, return_counts=True)
     if weights is not None:
         counts = np.maximum(1, np.round(np.bincount(place.reshape(-1), weights[part]))).astype(np.int64)
-    about = {
+    first = found[0]
+    words = {
         "made": "learned",
         "records": len(codes),
         "of": rows,
-        "trees": choice.trees,
+        "trees": first.choice.trees,
         "pairs": len({term.columns for terms in points.sums for term in terms if len(term.columns) == 2}),
-        "scale": choice.scale,
-        **_in_words(whole, asked.target),
-        **_nearly(whole, columns, classes),
-        "contributes": _contributions(whole_numbered(tables, choice.scale), whole, columns),
+        "scale": first.choice.scale,
+        **_in_words(first.lesson, asked.target),
+        **_nearly(first.lesson, columns, classes[0]),
+        "contributes": _contributions(first.tables, first.lesson, columns),
         "held out": {
             "records": len(part),
             "folds": FOLDS,
@@ -124,7 +130,46 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
             "counts": np.column_stack([rows_, counts]).tolist(),
         },
     }
-    return replace(points, about=about)
+    if asked.unseen:
+        words["sums"] = [
+            name for one, group in zip(found, about, strict=True) for name in _sums_in_words(one.lesson, group)
+        ]
+        words["unseen"] = [_name(group) for group in asked.unseen]
+        for one, group in zip(found[1:], about[1:], strict=True):
+            contributed = _contributions(one.tables, one.lesson, columns)
+            for name in _sums_in_words(one.lesson, group):
+                words["contributes"] |= {f"{name}: {term}": size for term, size in contributed.items()}
+    return replace(points, about=words)
+
+
+def _learned(whole: Lesson, part: npt.NDArray[Any], what: str = "") -> Learned:
+    """Points for one target, learned with cross-fitting on this part of the records; `what` is said of it."""
+    choice, held_out, tables = crossfitted(whole.of(part), folds_of(whole.target[part]), what)
+    if len(part) < len(whole.codes):
+        tell(f"learning points from {len(whole.codes)} records{what}")
+        tables = tables_of(taught(whole, choice.trees, choice.paired), whole, choice.trees)
+    pairs = strongest(tables, whole, choice.pairs)
+    numbered = whole_numbered(tables, choice.scale)
+    shifted = held_out + np.round(choice.scale * (0 - tables.constant)).astype(np.int64)
+    return Learned(whole, choice, numbered, pairs, _sums(numbered, whole.codes, pairs), shifted)
+
+
+def _classes(values: npt.NDArray[np.int64], columns: Sequence[Column]) -> npt.NDArray[np.int64]:
+    """The values of these columns together, numbered."""
+    sizes = [len(column.values) + 1 for column in columns]
+    _, classes = np.unique(np.ravel_multi_index(tuple(values.T), sizes), return_inverse=True)
+    return np.asarray(classes.reshape(-1), dtype=np.int64)
+
+
+def _name(columns: Sequence[Column]) -> str:
+    return "+".join(column.name for column in columns)
+
+
+def _sums_in_words(lesson: Lesson, about: Sequence[Column]) -> list[str]:
+    """What each sum is about, where several targets have some."""
+    if not lesson.classes:
+        return [_name(about)]
+    return [f"{_name(about)} = {value}" for value in (lesson.values if lesson.classes > 2 else lesson.values[1:])]
 
 
 def _nearly(lesson: Lesson, columns: Sequence[Column], classes: npt.NDArray[Any]) -> dict[str, Any]:
@@ -138,79 +183,6 @@ def _nearly(lesson: Lesson, columns: Sequence[Column], classes: npt.NDArray[Any]
         if right - base >= NEARLY * (1 - base):
             found[column.name] = round(float(right), 4)
     return {"nearly": found} if found else {}
-
-
-def crossfitted(lesson: Lesson, fold: npt.NDArray[Any]) -> tuple[Choice, npt.NDArray[np.int64], Tables]:
-    """What is worth having; the sums, constant included, that each record has by points learned without it; and the mean of
-    the models, which tells more than any, and no less than one that is learned from all records (measured).
-    """
-    models: dict[bool, list[Model]] = {False: [], True: []}
-    loss: dict[bool, Floats] = {kind: np.zeros(TREES // STEP) for kind in models}
-    kinds = [False, True] if len(lesson.sizes) > 1 else [False]
-    for k in range(FOLDS):
-        for paired in kinds:
-            tell(f"cross-fitting, {k + 1} of {FOLDS}, {'pairs' if paired else 'single columns'}")
-            model = taught(lesson.of(fold != k), TREES, paired)
-            models[paired].append(model)
-            test = lesson.of(fold == k)
-            for i, stage in enumerate(model.staged(test.codes)):
-                if (i + 1) % STEP == 0:
-                    loss[paired][i // STEP] += _loss(stage, test).sum()
-    trees = {paired: STEP * (int(loss[paired].argmin()) + 1) for paired in kinds}
-    tables = {
-        paired: [tables_of(model, lesson.of(fold != k), trees[paired]) for k, model in enumerate(models[paired])]
-        for paired in kinds
-    }
-
-    def tried(choice: Choice, rounded: bool = True) -> tuple[float, Floats]:
-        sums = np.zeros((len(fold), tables[choice.paired][0].constant.size))
-        for k, found in enumerate(tables[choice.paired]):
-            pairs = strongest(found, lesson.of(fold != k), choice.pairs)
-            used = whole_numbered(found, choice.scale) if rounded else found
-            sums[fold == k] = used.values(lesson.codes[fold == k], pairs)
-        return float(_loss(sums / choice.scale if rounded else sums, lesson).sum()), sums
-
-    nothing = _nothing(lesson)
-    unit = 1.0 if lesson.classes else 1.0 / max(float(np.std(lesson.target)), 1e-300)
-    offers = [Choice(trees[False], False, 0, unit)]
-    offers += [Choice(trees[True], True, pairs, unit) for pairs in PAIRS[1:] if True in trees]
-    chosen = _simplest(offers, lambda choice: tried(choice, rounded=False)[0], nothing)
-    finer = [replace(chosen, scale=unit * scale) for scale in SCALES]
-    chosen = _simplest(finer, lambda choice: tried(choice)[0], nothing)
-    return chosen, tried(chosen)[1].astype(np.int64), mean_of(tables[chosen.paired])
-
-
-def _simplest(offers: Sequence[Choice], loss: Callable[[Choice], float], nothing: float) -> Choice:
-    """The first that tells, within a small share, as much as the best."""
-    losses = [loss(offer) for offer in offers]
-    least = min(losses)
-    return next(o for o, found in zip(offers, losses, strict=True) if found <= least + WORTH * max(nothing - least, 0))
-
-
-def strongest(tables: Tables, lesson: Lesson, most: int) -> list[Pair]:
-    """The pairs of columns whose points differ most between records."""
-    found = spread(tables, lesson.codes)
-    pairs = sorted(tables.two, key=lambda pair: -found[pair])[:most]
-    return sorted(pairs)
-
-
-def folds_of(target: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """A fold for each record, each with about the same targets."""
-    order = np.random.default_rng(1).permutation(len(target))
-    order = order[np.argsort(target[order], kind="stable")]
-    fold = np.empty(len(target), dtype=np.int64)
-    fold[order] = np.arange(len(target)) % FOLDS
-    return fold
-
-
-def whole_numbered(tables: Tables, scale: float) -> Tables:
-    """Tables in whole points, this many to a unit."""
-
-    def rounded(table: Floats) -> Floats:
-        return np.asarray(np.round(scale * table), dtype=np.float64)
-
-    one = {i: rounded(table) for i, table in tables.one.items()}
-    return Tables(rounded(tables.constant), one, {pair: rounded(table) for pair, table in tables.two.items()})
 
 
 def bins_of(cells: Any, sums: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -280,7 +252,7 @@ def _lesson(
     others = len(codes) - int(counts[common].sum())
     few = 0 < others < FOLDS  # too few to be learned as a class: they go with the rarest that is one
     if (few and len(common) < 2) or counts.max() < 2 * FOLDS:
-        name = "+".join(column.name for column in about)
+        name = _name(about)
         raise ProblemError(
             f"The {len(counts)} values of the target '{name}' are too rare to learn a score for them: of {len(codes)} "
             f"records {counts.max()} have the most common one, and {len(codes) - counts.max()} all others.",
@@ -309,7 +281,7 @@ def _contributions(tables: Tables, lesson: Lesson, columns: Sequence[Column]) ->
 
 def _in_words(lesson: Lesson, target: Sequence[Column]) -> dict[str, Any]:
     """What points are about: one value of the target, its mean, or each of its values."""
-    name = "+".join(column.name for column in target)
+    name = _name(target)
     if not lesson.classes:
         return {"about": f"are one unit of {name}"}
     if lesson.classes == 2 and len(target) == 1 and len(target[0].values) == 2:
@@ -323,77 +295,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _loss(values: Floats, lesson: Lesson) -> Floats:
-    """What a record costs: -log2 of the probability of its class, or the squared error."""
-    if not lesson.classes:
-        return np.asarray((values[:, 0] - lesson.target) ** 2, dtype=np.float64)
-    logits = np.column_stack([np.zeros(len(values)), values[:, 0]]) if values.shape[1] == 1 else values
-    top = logits.max(axis=1, keepdims=True)
-    whole = top[:, 0] + np.log(np.exp(logits - top).sum(axis=1))
-    return np.asarray((whole - logits[np.arange(len(values)), lesson.target]) / np.log(2), dtype=np.float64)
-
-
-def _nothing(lesson: Lesson) -> float:
-    """The loss of whoever knows no column."""
-    if not lesson.classes:
-        return float(((lesson.target - lesson.target.mean()) ** 2).sum())
-    counts = np.bincount(lesson.target)
-    shares = counts[counts > 0] / len(lesson.target)
-    return float(len(lesson.target) * entropies(shares))
-
-
 def _sums(tables: Tables, codes: npt.NDArray[np.int64], pairs: Sequence[Pair]) -> npt.NDArray[np.int64]:
     free = replace(tables, constant=np.zeros_like(tables.constant))
     return free.values(codes, pairs).astype(np.int64)
-
-
-def _terms(tables: Tables, columns: Sequence[Column], pairs: Sequence[Pair]) -> tuple[tuple[Term, ...], ...]:
-    names = [column.name for column in columns]
-    found = []
-    for s in range(tables.constant.size):
-        one = [Term((names[i],), _flat(table[:, s])) for i, table in tables.one.items()]
-        two = [Term((names[i], names[j]), _flat(tables.two[i, j][:, :, s])) for i, j in pairs]
-        found.append(tuple(term for term in (*one, *two) if any(term.points)))
-    return tuple(found)
-
-
-def _flat(table: Floats) -> tuple[int, ...]:
-    return tuple(int(point) for point in table.reshape(-1))
-
-
-def _compact(points: Points) -> Points:
-    """The same points without columns that have none, and without edges at which no points change."""
-    used = {name for terms in points.sums for term in terms for name in term.columns}
-    for column in (column for column in points.columns if column.name in used and column.edges):
-        tables = [
-            np.moveaxis(_array(points, term), term.columns.index(column.name), 0)
-            for terms in points.sums
-            for term in terms
-            if column.name in term.columns
-        ]
-        assert column.edges is not None
-        changes = [i for i in range(len(column.edges)) if any((table[i] != table[i + 1]).any() for table in tables)]
-        edges = tuple(column.edges[i] for i in changes)
-        gap = (None,) if None in column.values else ()
-        rows = [0, *(i + 1 for i in changes), *range(len(column.edges) + 1, len(column.values) + 1)]
-        narrow = replace(column, values=(*labels(edges), *gap), edges=edges)
-        sums = tuple(
-            tuple(
-                replace(
-                    term,
-                    points=_flat(np.take(_array(points, term), rows, axis=term.columns.index(column.name))),
-                )
-                if column.name in term.columns
-                else term
-                for term in terms
-            )
-            for terms in points.sums
-        )
-        columns = tuple(narrow if c.name == column.name else c for c in points.columns)
-        points = replace(points, columns=columns, sums=sums)
-    return replace(points, columns=tuple(column for column in points.columns if column.name in used))
-
-
-def _array(points: Points, term: Term) -> npt.NDArray[np.int64]:
-    sizes = {column.name: len(column.values) + 1 for column in points.columns}
-    return np.array(term.points, dtype=np.int64).reshape([sizes[name] for name in term.columns])

@@ -80,7 +80,12 @@ MinCount = Annotated[
         show_default=True,
     ),
 ]
-Drop = Annotated[str | None, typer.Option(help="Columns to leave out of everything: A,B.")]
+Drop = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns that no code looks at: A,B. A protected one among them stays protected (--protect A --drop A)."
+    ),
+]
 Id = Annotated[
     str | None,
     typer.Option("--id", help="The column that identifies records: no column to use; the ledger knows cards by it."),

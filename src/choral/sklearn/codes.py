@@ -55,6 +55,8 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     order : protect every `order` of these columns together
     use : the columns that the code may depend on; default: all, of which a score is learned where `protect` is given
         (docs/score.md)
+    drop : columns that the code does not look at; a protected one among them stays protected, and frames to transform need
+        not have them
     bins : numeric columns (of a score, those that are protected) with more values than this number are cut into as many
         equally frequent bins; or a mapping
         from columns to a number, a list of edges, "q4" or "w10", and other columns are taken as they are; None bins nothing.
@@ -105,6 +107,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         law: str = "frequencies",
         unseen: str = "rare",
         id: Place | None = None,
+        drop: Sequence[Place] = (),
         tol: float = 1e-4,
         rel_tol: float | None = 0.01,
         time_limit: float | None = None,
@@ -120,6 +123,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.law = law
         self.unseen = unseen
         self.id = id
+        self.drop = drop
         self.tol = tol
         self.rel_tol = rel_tol
         self.time_limit = time_limit
@@ -149,7 +153,8 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             protect = None if self.protect is None else [self._group(group) for group in self.protect]
             use = None if self.use is None else [self._name(place) for place in self.use]
             question = Question(target, protect, use, self.order, utility=self.utility)
-            rules = TableRules(min_count=self.min_count, law=self.law, unseen=self.unseen)
+            drop = tuple(map(self._name, self.drop))
+            rules = TableRules(min_count=self.min_count, law=self.law, unseen=self.unseen, drop=drop)
             roles = rules.roles(source, question)
             scored = use is None and protect is not None  # then only what is protected is in the state as it stands
             needed = {name for group in roles.protect for name in group} if scored else set(roles.needed)
@@ -228,6 +233,9 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
+            dropped = [] if reset else [*map(self._name, self.drop)]
+            if not reset and frame.columns == [name for name in self._names() if name not in dropped]:
+                return {name: frame[name].to_arrow() for name in frame.columns}
             validate_data(self, X, reset=reset, skip_check_array=True)
             columns = [frame[name].to_arrow() for name in frame.columns]
         else:

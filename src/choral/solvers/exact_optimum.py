@@ -40,7 +40,7 @@ class Enumeration:
         """The optimal channel with at most nul(P)+1 codes, and the multipliers that prove it."""
         points = extreme_points(problem, self.most, should_stop, ahead)
         posteriors = [posterior_of(point) for point in points]
-        mixture = best_mixture(problem, posteriors)
+        mixture = best_mixture(problem, posteriors, free_states(problem))
         codes = [{s: u * mass for s, mass in posteriors[k].items()} for k, u in mixture.weights.items()]
         codes = merged_codes(problem, codes)
         bound = vertex_bound(problem, posteriors, mixture.multipliers)
@@ -152,6 +152,18 @@ def null_vector(problem: Problem) -> list[Fraction]:
     if nullity != 1:
         raise ValueError(f"the nullity is {nullity}, not 1")
     return [Fraction(int(basis[s, 0]) * matrix.scale[s]) for s in range(problem.size)]
+
+
+def free_states(problem: Problem) -> list[int]:
+    """States whose masses determine every private posterior, the first that do.
+
+    The prior is inside S, so differences of extreme points span Null(P). A state is free if some vector of it begins there,
+    that is, if its column of P is a combination of those after it: no pivot when columns are reduced from the last one on.
+    """
+    matrix, last = incidence(problem), problem.size - 1
+    reduced, _, rank = flint.fmpz_mat([list(reversed(matrix.rows[i])) for i in matrix.independent]).rref()
+    pivots = {next(last - s for s in range(problem.size) if reduced[i, s] != 0) for i in range(rank)}
+    return [s for s in range(problem.size) if s not in pivots]
 
 
 def exact_optimum(

@@ -44,10 +44,12 @@ def entropies(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) ->
     return values
 
 
-def best_mixture(problem: Problem, posteriors: Sequence[Mapping[int, Fraction]]) -> Mixture:
-    """The weights that minimise H(W|Y) over mixtures of these posteriors that give the prior."""
+def best_mixture(
+    problem: Problem, posteriors: Sequence[Mapping[int, Fraction]], free: list[int] | None = None
+) -> Mixture:
+    """The weights that minimise H(W|Y) over mixtures of these posteriors that give the prior; `free` as below."""
     prior = [problem.prior_of(s) for s in range(problem.size)]
-    return best_weights(prior, posteriors, entropies(problem, posteriors))
+    return best_weights(prior, posteriors, entropies(problem, posteriors), free)
 
 
 def best_weights(

@@ -127,8 +127,8 @@ def look(
     """What the columns of a table hold, and what becomes of each when all that can be used is used.
 
     Names, dates, free text and identifiers are left out, and so are columns without a value or with one alone. A protected
-    column is never left out: it is in the state in any case. `named` columns were asked for by name: they are used whatever
-    they look like.
+    column is in the state in any case, unless `drop` names it: then it is not looked at, and stays protected. `named` columns
+    were asked for by name: they are used whatever they look like.
 
     >>> from choral.tables.opening import open_table
     >>> rows = [{"W": i % 2, "name": f"n{i}", "age": i % 30, "copy": "ab"[i % 2], "sex": "fm"[i // 2 % 2]} for i in range(60)]
@@ -142,9 +142,9 @@ def look(
     table.require([*protect], "protect")
     table.require([*drop], "drop")
     table.require([id] if id is not None else [], "id")
-    for name in (*target, *protect):
+    for name in target:
         if name in drop:
-            raise ColumnError(f"`drop` names '{name}', which is revealed or protected.", "Leave it in.")
+            raise ColumnError(f"`drop` names '{name}', which is revealed.", "Leave it in.")
     check_width(table)
     facts = _facts(table, target)
     rows, targetless = facts.rows, facts.targetless
@@ -162,7 +162,7 @@ def look(
         elif role == "id":
             fate, why = "left out", "identifies records (--id)"
         elif name in drop:
-            fate, why = "left out", "as asked"
+            fate, why = "left out", "protected, and not looked at, as asked" if role == "protected" else "as asked"
         elif role == "protected" or name in named:
             fate, why = _used(kind, facts.distinct[name]), ""
         elif gives and kind not in ("identifier", "text"):

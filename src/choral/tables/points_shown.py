@@ -21,7 +21,7 @@ def lines_of(points: Points, most_pairs: int = MOST_PAIRS) -> list[str]:
     for of, terms in zip(sums, points.sums, strict=True):
         if of is not None:
             lines += ["", f"points for {of}"]
-        weights = _weights(points, terms)
+        weights = _weights(points, terms, of)
         for term in sorted(terms, key=lambda term: (-weights[term.columns], term.columns)):
             lines += ["", f"{' × '.join(term.columns)}   (contributes {weights[term.columns]:g})"]
             lines += _single(term, columns) if len(term.columns) == 1 else _pair(term, columns, most_pairs)
@@ -31,16 +31,18 @@ def lines_of(points: Points, most_pairs: int = MOST_PAIRS) -> list[str]:
 def _unit(points: Points) -> str:
     scale, of = points.about.get("scale"), points.about.get("about")
     known = "" if scale is None or of is None else f"; {scale:g} points {of}"
-    return f"{points.name}: points are added, and the sum is cut into {points.bins} bins{known}"
+    what = "sum is" if len(points.sums) == 1 else "sums are"
+    return f"{points.name}: points are added, and the {what} cut into {points.bins} bins{known}"
 
 
-def _weights(points: Points, terms: Sequence[Term]) -> dict[tuple[str, ...], float]:
-    """What terms contribute: as it was measured, or else half the range of their points."""
+def _weights(points: Points, terms: Sequence[Term], of: Any) -> dict[tuple[str, ...], float]:
+    """What terms contribute: as it was measured, of this sum or of the target, or else half the range of their points."""
     measured: Mapping[str, float] = points.about.get("contributes", {})
-    return {
-        term.columns: measured.get(" × ".join(term.columns), (max(term.points) - min(term.points)) / 2)
-        for term in terms
-    }
+    found = {}
+    for term in terms:
+        name, half = " × ".join(term.columns), (max(term.points) - min(term.points)) / 2
+        found[term.columns] = measured.get(f"{of}: {name}", measured.get(name, half))
+    return found
 
 
 def _names(column: Column) -> list[str]:

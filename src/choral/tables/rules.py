@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from choral.describe.reading import readable_names
 from choral.errors import ColumnError, ProblemError
@@ -33,7 +33,7 @@ class TableRules:
     id         the column that identifies records, which plays no part in any question
     points     a score of the curator's own, in place of a learned one
     score      … or a column of numbers that is one, to be cut into bins
-    drop       columns that are left out of everything
+    drop       columns that no code looks at; a protected one among them stays protected
     header     whether the first line of a CSV file has the names of the columns; else they are column1, column2, …
     rare       what becomes of protected values, or combinations of them, with fewer than `min_count` records: "keep", a state
                of their own; "merge", one state for all; None: kept, unless they are most of what there is
@@ -104,14 +104,23 @@ class TableRules:
         for option, name in (("weight", self.weight), ("counts", self.counts)):
             table.require([] if name is None else [name], option)
         names = readable_names([name for name in table.columns if name != self.id])
-        if self.apart:
-            roles = question.about(names)
-            groups = roles.protect if question.protect is not None else ()
-            promised = [(*promise.hidden, *promise.known) for promise in roles.given]
-            used = roles.use if question.use is not None else ()
-            asked = {*roles.reveal, *used, *(name for group in (*groups, *promised) for name in group)}
-            for name in self.apart:
-                if name in asked:
-                    what = "drop" if name in self.drop else "weight" if name == self.weight else "counts"
-                    raise ProblemError(f"`{what}` leaves out '{name}', which is asked for.", "Name it in one place.")
-        return question.about([name for name in names if name not in self.apart])
+        if not self.apart:
+            return question.about(names)
+        roles = question.about(names)
+        groups = roles.protect if question.protect is not None else ()
+        promised = [(*promise.hidden, *promise.known) for promise in roles.given]
+        private = {name for group in (*groups, *promised) for name in group}
+        used = roles.use if question.use is not None else ()
+        for name in self.apart:
+            if name in {*roles.reveal, *used} or (name in private and name not in self.drop):
+                what = "drop" if name in self.drop else "weight" if name == self.weight else "counts"
+                raise ProblemError(f"`{what}` leaves out '{name}', which is asked for.", "Name it in one place.")
+        left = [name for name in names if name not in self.apart or name in private]
+        if private.intersection(self.drop) and question.use is None:
+            seen = [name for name in left if name not in self.apart and (name not in roles.reveal or name in private)]
+            question = replace(question, use=seen)
+        return question.about(left)
+
+    def unseen_in(self, roles: Roles) -> tuple[str, ...]:
+        """The protected columns, and those of conditions, that no code looks at since `drop` names them."""
+        return tuple(name for name in self.drop if name in roles.promised)

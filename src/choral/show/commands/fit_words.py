@@ -41,6 +41,7 @@ def summary(found: Disclosure) -> dict[str, Any]:
         "codes": found.codes,
         "states": len(found.states),
         "how": found.how,
+        "status": found.status.value,
         "digest": found.digest,
     }
 
@@ -57,9 +58,23 @@ def summary_lines(found: Disclosure, recipe: Recipe | None = None, verbose: bool
         *_protection(found, recipe),
         f"disclosed    {told} bits, of {all_} that the used columns tell{merged} and {whole} in all",
         *_value_lines(found, verbose),
+        *_ended(found),
         f"codes        {found.codes}, for {counted(len(found.states), 'state')}",
         *_serves(found),
         *([f"how          {found.how}"] if verbose else []),
+    ]
+
+
+def _ended(found: Disclosure) -> list[str]:
+    """That a search spent what is usually spent, before it was as near as was asked; and how it goes on."""
+    from choral.describe.display import at_least, at_most
+    from choral.problem.solution import Status
+
+    if found.status is not Status.WORK_LIMIT:
+        return []
+    return [
+        f"stopped      the search ended at its usual amount of work: the best private code tells "
+        f"{at_least(found.information)} to {at_most(found.upper_bound)} bits; --time-limit 300 searches on, for 300 seconds"
     ]
 
 

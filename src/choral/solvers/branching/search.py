@@ -82,6 +82,8 @@ class Branching:
     tol: float = 1e-6
     rel_tol: float | None = None
     most_boxes: int = 12_000
+    most_work: float = np.inf
+    """Sizes of programs, added up over their solves, at which the search ends; half of it may go into generating points."""
     progress: Progress | None = None
     should_stop: Callable[[], bool] = lambda: False
     ahead: Callable[[int], None] = lambda boxes: None
@@ -99,6 +101,11 @@ class Branching:
         self._grow()
         status = self._prove()
         return self._found(status)
+
+    @property
+    def work(self) -> int:
+        """What the programs took so far."""
+        return self.polytope.work + self.programs.work
 
     # -- points -----------------------------------------------------------------------------
 
@@ -153,6 +160,8 @@ class Branching:
                 start = self.polytope.least(self.Q @ direction - a)
                 starts += [] if start is None else [start]
             if not self._add_better([self._descend(x, a) for x in starts], TINY) or self.should_stop():
+                return
+            if self.polytope.work > self.most_work / 2:
                 return
 
     def _add_better(self, found: list[tuple[Array, float]], by: float) -> int:
@@ -219,6 +228,8 @@ class Branching:
                 self.ahead(boxes)
                 if self.should_stop():
                     ended = Status.STOPPED
+                elif self.work > self.most_work:
+                    ended = Status.WORK_LIMIT
                 elif boxes > self.most_boxes:
                     ended = Status.LEVEL_LIMIT
                 if ended is not None or self._settled(leaf, good, goal):

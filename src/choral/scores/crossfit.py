@@ -1,0 +1,125 @@
+"""Cross-fitting: how many trees, pairs and points are worth having, and the sums of records by points they had no part in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from choral.describe.entropy import entropies
+from choral.phases import tell
+from choral.problem.kernel import Floats
+from choral.scores.teacher import Lesson, Model, Pair, Tables, mean_of, spread, tables_of, taught
+
+FOLDS = 5
+TREES, STEP = 240, 10
+PAIRS = (0, 4, 8, 16, 32)
+SCALES = (10, 20, 50)
+"""Points to a factor e in the odds (to a standard deviation, of means); fewer are easier to read."""
+WORTH = 0.005
+"""Share of what the best tells that is given up for what is simpler."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What cross-fitting chose: how many trees, which model, how many of its pairs, and how fine points are."""
+
+    trees: int
+    paired: bool
+    pairs: int
+    scale: float
+
+
+def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple[Choice, npt.NDArray[np.int64], Tables]:
+    """What is worth having; the sums, constant included, that each record has by points learned without it; and the mean of
+    the models, which tells more than any, and no less than one that is learned from all records (measured).
+    """
+    models: dict[bool, list[Model]] = {False: [], True: []}
+    loss: dict[bool, Floats] = {kind: np.zeros(TREES // STEP) for kind in models}
+    kinds = [False, True] if len(lesson.sizes) > 1 else [False]
+    for k in range(FOLDS):
+        for paired in kinds:
+            tell(f"cross-fitting{what}, {k + 1} of {FOLDS}, {'pairs' if paired else 'single columns'}")
+            model = taught(lesson.of(fold != k), TREES, paired)
+            models[paired].append(model)
+            test = lesson.of(fold == k)
+            for i, stage in enumerate(model.staged(test.codes)):
+                if (i + 1) % STEP == 0:
+                    loss[paired][i // STEP] += _loss(stage, test).sum()
+    trees = {paired: STEP * (int(loss[paired].argmin()) + 1) for paired in kinds}
+    tables = {
+        paired: [tables_of(model, lesson.of(fold != k), trees[paired]) for k, model in enumerate(models[paired])]
+        for paired in kinds
+    }
+
+    def tried(choice: Choice, rounded: bool = True) -> tuple[float, Floats]:
+        sums = np.zeros((len(fold), tables[choice.paired][0].constant.size))
+        for k, found in enumerate(tables[choice.paired]):
+            pairs = strongest(found, lesson.of(fold != k), choice.pairs)
+            used = whole_numbered(found, choice.scale) if rounded else found
+            sums[fold == k] = used.values(lesson.codes[fold == k], pairs)
+        return float(_loss(sums / choice.scale if rounded else sums, lesson).sum()), sums
+
+    nothing = _nothing(lesson)
+    unit = 1.0 if lesson.classes else 1.0 / max(float(np.std(lesson.target)), 1e-300)
+    offers = [Choice(trees[False], False, 0, unit)]
+    offers += [Choice(trees[True], True, pairs, unit) for pairs in PAIRS[1:] if True in trees]
+    chosen = _simplest(offers, lambda choice: tried(choice, rounded=False)[0], nothing)
+    finer = [replace(chosen, scale=unit * scale) for scale in SCALES]
+    chosen = _simplest(finer, lambda choice: tried(choice)[0], nothing)
+    return chosen, tried(chosen)[1].astype(np.int64), mean_of(tables[chosen.paired])
+
+
+def _simplest(offers: Sequence[Choice], loss: Callable[[Choice], float], nothing: float) -> Choice:
+    """The first that tells, within a small share, as much as the best."""
+    losses = [loss(offer) for offer in offers]
+    least = min(losses)
+    return next(o for o, found in zip(offers, losses, strict=True) if found <= least + WORTH * max(nothing - least, 0))
+
+
+def strongest(tables: Tables, lesson: Lesson, most: int) -> list[Pair]:
+    """The pairs of columns whose points differ most between records."""
+    found = spread(tables, lesson.codes)
+    pairs = sorted(tables.two, key=lambda pair: -found[pair])[:most]
+    return sorted(pairs)
+
+
+def folds_of(target: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """A fold for each record, each with about the same targets."""
+    order = np.random.default_rng(1).permutation(len(target))
+    order = order[np.argsort(target[order], kind="stable")]
+    fold = np.empty(len(target), dtype=np.int64)
+    fold[order] = np.arange(len(target)) % FOLDS
+    return fold
+
+
+def whole_numbered(tables: Tables, scale: float) -> Tables:
+    """Tables in whole points, this many to a unit."""
+
+    def rounded(table: Floats) -> Floats:
+        return np.asarray(np.round(scale * table), dtype=np.float64)
+
+    one = {i: rounded(table) for i, table in tables.one.items()}
+    return Tables(rounded(tables.constant), one, {pair: rounded(table) for pair, table in tables.two.items()})
+
+
+def _loss(values: Floats, lesson: Lesson) -> Floats:
+    """What a record costs: -log2 of the probability of its class, or the squared error."""
+    if not lesson.classes:
+        return np.asarray((values[:, 0] - lesson.target) ** 2, dtype=np.float64)
+    logits = np.column_stack([np.zeros(len(values)), values[:, 0]]) if values.shape[1] == 1 else values
+    top = logits.max(axis=1, keepdims=True)
+    whole = top[:, 0] + np.log(np.exp(logits - top).sum(axis=1))
+    return np.asarray((whole - logits[np.arange(len(values)), lesson.target]) / np.log(2), dtype=np.float64)
+
+
+def _nothing(lesson: Lesson) -> float:
+    """The loss of whoever knows no column."""
+    if not lesson.classes:
+        return float(((lesson.target - lesson.target.mean()) ** 2).sum())
+    counts = np.bincount(lesson.target)
+    shares = counts[counts > 0] / len(lesson.target)
+    return float(len(lesson.target) * entropies(shares))
