@@ -31,6 +31,7 @@ from choral.problem.utility import Cells, Utility
 from choral.proofs.group import GroupBound
 from choral.reductions.chain import reduced_problem
 from choral.solvers.fewer_codes import fewest, with_at_most
+from choral.solvers.lines.budgeted import Beside
 from choral.version import __version__
 
 CLEARLY = 1e-9
@@ -129,10 +130,11 @@ def self_disclose(
     return solved(joint, problem, Limits(tol, rel_tol, time_limit, codes, progress, solver))
 
 
-def solved(law: Law, problem: Problem, limits: Limits) -> Disclosure:
-    """The disclosure that solves a problem posed on a law, within limits."""
+def solved(law: Law, problem: Problem, limits: Limits, beside: Beside | None = None) -> Disclosure:
+    """The disclosure that solves a problem posed on a law, within limits, with what was found `beside` it."""
     # One BLAS thread: chunks go to threads where that pays, and two pools of threads fight.
     with limits.running() as clock, threadpool_limits(limits=1, user_api="blas"):
+        clock.beside = beside
         if clock.stopped():
             nothing = trivial if problem.utility is None else nothing_told
             return certified(law, problem, nothing(problem, "stopped before it began", Status.STOPPED))

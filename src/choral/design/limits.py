@@ -11,10 +11,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from choral import phases
 from choral.errors import ProblemError
+
+if TYPE_CHECKING:
+    from choral.solvers.lines.budgeted import Beside
 
 Progress: TypeAlias = Callable[[float, float, str], None]
 
@@ -142,6 +145,8 @@ class Clock:
     began: float = field(default_factory=time.monotonic)
     asked: list[float] = field(default_factory=list)
     until: float | None = None
+    beside: Beside | None = None
+    """What searches within other budgets found."""
 
     @property
     def stopping(self) -> bool:

@@ -57,6 +57,10 @@ FLOATS = 1e-9
 Intervals: TypeAlias = tuple[tuple[float, float], ...]
 
 
+TINY = Fraction(1, 10**8)
+"""Budgets below this, or ratios as near to one, allow less than floats can tell from independence."""
+
+
 class Solver(Protocol):
     """One way to solve problems of some form."""
 
@@ -360,12 +364,13 @@ def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
     """The best channel found within the budgets; its bound is by lines unless the target was made coarser."""
     limits = clock.limits
     say = clock.say if small is problem else _of_the_whole(problem, clock)
-    rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, say, clock.stopped)
+    rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, say, clock.stopped, clock.beside)
     if rough is None:
         return trivial(problem, "sandwich within budgets, stopped", Status.STOPPED)
     repaired, how = repair(problem, rough.channel), rough.how
     channel = within_budgets(problem, repaired)
-    if float(stated_information(problem, repaired)) - float(stated_information(problem, channel)) > limits.tol:
+    lost = float(stated_information(problem, repaired)) - float(stated_information(problem, channel))
+    if lost > limits.tol or any(b is not None and b.amount - (b.kind == "ratio") < TINY for b in problem.budgets):
         channel = _at_least_private(problem, channel, clock)
         how = f"{how}; so small a budget is below what floats can tell"
     if small is problem:

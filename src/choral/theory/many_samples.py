@@ -17,9 +17,13 @@ from choral.describe.joint import Joint
 from choral.describe.kinds import needed
 from choral.describe.numbers import exact
 from choral.describe.reading import Cell
+from choral.design.along import solved_along
 from choral.design.disclose import disclose
+from choral.design.limits import Limits
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
+from choral.problem.pose import problem_of
+from choral.problem.question import Question
 from choral.theory.sufficient import sufficient_statistic, type_masses
 
 ROUNDING = 1e-12
@@ -149,9 +153,10 @@ def tradeoff(
             )
     use = [s.name] if model == "output" else [s.name, *s.about]
     group = "+".join(s.about)
+    questions = [Question(s.name, [s.about], use, leakage={group: alpha}) for alpha in budgets]
+    problems = [problem_of(s.joint, question) for question in questions]
     points = []
-    for alpha in budgets:
-        d = disclose(s.joint, s.name, [s.about], use, leakage={group: alpha}, tol=tol, time_limit=time_limit)
+    for alpha, d in zip(budgets, solved_along(s.joint, problems, Limits(tol, time_limit=time_limit)), strict=True):
         leaked = d.leakage[d.problem.groups[0].name]
         points.append(TradeoffPoint(float(exact(alpha, "leakage")), d.information, d.upper_bound, leaked, d))
         if progress is not None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from choral.describe.entropy import entropy_of
-from choral.design.disclose import solved
+from choral.design.along import solved_along
 from choral.design.limits import Limits
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
@@ -65,7 +65,8 @@ def points(release: Disclosure, progress: Callable[[float, float, str], None]) -
         )
     names = [group.name for group in asked.groups]
     private = replace(asked, budgets=())
-    for text in leakages(asked):
-        problem = private if text == "0" else with_budgets(table, private, dict.fromkeys(names, text))
-        found = solved(law, problem, Limits(rel_tol=REL_TOL, progress=progress))
+    budgets = leakages(asked)
+    problems = [private if b == "0" else with_budgets(table, private, dict.fromkeys(names, b)) for b in budgets]
+    limits = Limits(rel_tol=REL_TOL, progress=progress)
+    for text, found in zip(budgets, solved_along(law, problems, limits), strict=True):
         yield text, TradeoffPoint(float(text), found.information, found.upper_bound, max(found.leakage.values()), found)

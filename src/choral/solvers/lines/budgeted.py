@@ -13,19 +13,20 @@ import itertools
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
-from choral.describe.entropy import entropies
+from choral.describe.entropy import entropies, weighted_entropies
 from choral.errors import SolverError
 from choral.problem.form import constraints
-from choral.problem.kernel import Floats, Problem, conditional
+from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.fewer_codes import joined_codes
+from choral.solvers.lines.budget_program import Answer, Group, budgeted_groups, conic, proved, reduced
 from choral.solvers.lines.refinement import Progress
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
 from choral.solvers.lines.sandwich import Rough, shares
@@ -34,12 +35,6 @@ GRID_BITS = 36
 FIRST_CELLS = {2: 16, 3: 5, 4: 4}
 """The first points are a grid of this fineness over the simplex of the target, by its number of values."""
 ROUNDS = 30
-FREE = 1e-11
-"""A price below this, in bits per bit, is none."""
-SLACK = 1e-12
-"""By so much, in bits, log q_l is lowered so that rounding cannot make Σ q_l exceed one."""
-SMALLEST = 1e-30
-NEVER_REACHED = 1e-9
 SNAP = 1e-5
 """New points this near to a face of the simplex are put on it: thin cells have steep lines, and the program stalls."""
 FACE = 1e-8
@@ -49,42 +44,50 @@ RARE = 1e-8
 """Codes rarer than this join the most likely one: floats do not know what they say."""
 AIM = 0.8
 """Share of the tolerance at which the search ends: the rest is for joining codes and for exact arithmetic."""
+ACCURACY = 0.03
+"""Share of the tolerance to which conic programs are solved."""
+NARROW = 0.1
+"""Half-width of the new cell around a code of a target of two values, as a share of its cell."""
+SMALL = 4000
+"""Pairs of states and lines up to which a program has all of them."""
+NEAREST, SHARE = 8, 3
+"""Of more, a state is offered at least so many lines, and a part of them: the cheapest under earlier multipliers ..."""
+PASSES, MISSING = 4, 0.2
+"""... and more, so often at most, until what is proved misses the program's cost by no more than this share of the gap."""
+BUSY = (1e-8, 1e-6, 1e-4, 1e-3)
+"""Masses above which lines keep their multipliers where those of others are put between: what proves most is taken."""
 JOIN = 0.1
 """Codes are joined as long as that costs no more than this share of the gap."""
 
 
 @dataclass(frozen=True)
-class _Group:
-    """A group with a budget: P(z | s) (one row per state), p(z), its entropy in nats, and what is allowed."""
+class _Proof:
+    """Lines with multipliers for groups at these positions, and the first coordinates of the outermost codes.
 
-    position: int
-    given: Floats
-    marginal: Floats
-    kind: str
-    amount: float
+    Enough to say what they prove within other budgets, and to guess which lines a state may take.
+    """
 
-    @property
-    def values(self) -> int:
-        return len(self.marginal)
-
-    @property
-    def entropy(self) -> float:
-        return float(-(self.marginal * np.log(self.marginal)).sum())
-
-    def leak_of_states(self, prior: Floats) -> float:
-        """I(Z;S) in bits."""
-        safe = np.where(self.given > 0, self.given, 1.0)
-        return (self.entropy + float((prior[:, None] * safe * np.log(safe)).sum())) / math.log(2)
+    bound: LinesBound
+    coefficients: Floats
+    answer: Answer
+    positions: tuple[int, ...]
+    ends: tuple[float, float]
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What a conic program gave: p(l | s), multipliers for the equations and the groups' values, and prices."""
+@dataclass
+class Beside:
+    """What searches within other budgets found for the same law and question; all of it holds within these budgets too.
 
-    shares: Floats
-    nu: Floats
-    by_group: list[Floats]
-    prices: list[float]
+    *Bounds.* Multipliers prove a bound whatever the budgets are: with prices λ what they prove is linear in budgets of bits,
+    a tangent of the best there is, which is concave. *Channels.* Where one of two channels is used with probability w and the
+    other with 1 - w, and the choice is published, what is told and what leaks is the mean, and no ratio grows.
+    *Multipliers.* Those of a neighbour say which lines a state may take.
+    """
+
+    channels: list[Floats] = field(default_factory=list)
+    """Masses p(s, y), one row per state."""
+    proofs: list[tuple[float, _Proof]] = field(default_factory=list)
+    """With the sum of all budgets that they were found for."""
 
 
 @dataclass(frozen=True)
@@ -96,25 +99,36 @@ class Budgeted:
     time_limit: float | None = None
 
     def solve(
-        self, problem: Problem, progress: Progress | None = None, should_stop: Callable[[], bool] | None = None
+        self,
+        problem: Problem,
+        progress: Progress | None = None,
+        should_stop: Callable[[], bool] | None = None,
+        beside: Beside | None = None,
     ) -> Rough | None:
-        """The best channel and bound found, or None when it was stopped before there was one."""
-        run = _Run(problem)
+        """The best channel and bound found, or None when it was stopped before there was one.
+
+        What was found `beside` is used, and what is found is added to it.
+        """
+        run = _Run(problem, beside or Beside())
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        status = Status.LEVEL_LIMIT
-        for _ in range(ROUNDS):
+
+        def reached() -> bool:
+            return run.gap <= AIM * max(self.tol, (self.rel_tol or 0.0) * run.information)
+
+        status = Status.OPTIMAL if reached() else Status.LEVEL_LIMIT
+        for _ in range(0 if reached() else ROUNDS):
             left = deadline - time.monotonic()
             if left <= 0 or (should_stop is not None and should_stop()):
                 status = Status.STOPPED
                 break
             before = run.gap
-            if not run.improve(left):
+            if not run.improve(left, ACCURACY * max(self.tol, (self.rel_tol or 0.0) * run.information)):
                 status = Status.STALLED
                 break
             run.history.append((run.information, run.upper_bound))
             if progress is not None:
                 progress(run.information, run.upper_bound, f"{run.lines} lines, with budgets")
-            if run.gap <= AIM * max(self.tol, (self.rel_tol or 0.0) * run.information):
+            if reached():
                 status = Status.OPTIMAL
                 break
             if not run.refine() or (run.gap > 0.98 * before and run.lines > 200):
@@ -126,15 +140,16 @@ class Budgeted:
 class _Run:
     """Cells of the target's simplex, the best channel and the best bound so far."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, beside: Beside) -> None:
+        self.problem, self.beside = problem, beside
         self.p = problem.prior / problem.prior.sum()
         self.Q = problem.posterior().T
         self.rows, self.M = constraints(problem)
-        self.groups = _budgeted_groups(problem)
+        self.all = budgeted_groups(problem)
+        self.groups = [group for group in self.all if group.binds(problem.prior)]
         self.prior_entropy = _entropy(self.p @ self.Q)
         self.cells = RegularCells(self.Q.shape[1], 1 << GRID_BITS)
-        for point in _first_points(self.Q.shape[1]):
+        for point in _first_points(self.Q):
             self._insert(np.array(point))
         self._insert(self.p @ self.Q)
         self.information, self.upper_bound = 0.0, math.inf
@@ -142,6 +157,9 @@ class _Run:
         self.best: Floats | None = None
         self.bound: LinesBound | None = None
         self.last: tuple[list[int], Floats] | None = None
+        self.proof: _Proof | None = None
+        self.guide: _Proof | None = None
+        self._start()
 
     @property
     def gap(self) -> float:
@@ -151,6 +169,41 @@ class _Run:
     def lines(self) -> int:
         return len(self.cells.members)
 
+    def _start(self) -> None:
+        """Take what was found beside."""
+        by_position = {group.position: group for group in self.all}
+        here = sum(group.amount for group in self.all)
+        for _, proof in self.beside.proofs:
+            groups = [by_position[position] for position in proof.positions]
+            self._bounded(proof.bound, proved(self.Q @ proof.coefficients.T, self.p, self.M, groups, proof.answer))
+        self._mixed()
+        near = min(self.beside.proofs, key=lambda known: abs(math.log(known[0] / here)), default=None)
+        self.guide = None if near is None else near[1]
+
+    def _bounded(self, bound: LinesBound, entropy: float) -> None:
+        """Keep a bound if it is better."""
+        if self.prior_entropy - entropy < self.upper_bound:
+            self.upper_bound, self.bound = self.prior_entropy - entropy, bound
+
+    def _mixed(self) -> None:
+        """The best channel that one or two of the known ones make within the budgets, the choice published."""
+        known = [z for z in self.beside.channels if all(group.keeps_ratio(z) for group in self.all)]
+        told = [self._told(z) for z in known]
+        room = [
+            np.array([group.amount - group.leak(z) for group in self.all if group.kind == "leakage"]) for z in known
+        ]
+        for i, j in itertools.product(range(len(known)), repeat=2):
+            if room[i].min(initial=0.0) < 0 or told[j] < told[i]:
+                continue
+            over = room[j] < 0
+            share = float((room[i][over] / (room[i][over] - room[j][over])).min(initial=1.0))
+            if (1 - share) * told[i] + share * told[j] > self.information:
+                self.information = (1 - share) * told[i] + share * told[j]
+                self.best = np.hstack([(1 - share) * known[i], share * known[j]])
+
+    def _told(self, z: Floats) -> float:
+        return self.prior_entropy - float(weighted_entropies(z.T @ self.Q).sum())
+
     def _insert(self, point: Floats) -> bool:
         """Make the point a vertex: on a face if it is near one, and where it is if there is a vertex on the face already."""
         for near in (SNAP, FACE):
@@ -159,26 +212,82 @@ class _Run:
                 return True
         return False
 
-    def improve(self, seconds: float) -> bool:
+    def improve(self, seconds: float, accuracy: float) -> bool:
         """Solve for the lines there are; keep what is better. False when the solver gave nothing."""
         ids = list(self.cells.members)
         coefficients = np.array([self.cells.coefficients[i] for i in ids])
         cost = self.Q @ coefficients.T
-        answer = _conic(cost, self.p, self.M, self.groups, seconds)
-        if answer is None:
-            return self.best is not None
-        z = answer.shares * self.p[:, None]
+        pairs = self._pairs(ids, coefficients, cost)
+        for _ in range(PASSES):
+            solved = conic(cost, self.p, self.M, self.groups, seconds, accuracy, pairs)
+            if solved is None:
+                return self.best is not None
+            z = solved.shares * self.p[:, None]
+            answer = self._between(solved, coefficients, z.sum(axis=0), cost)
+            entropy = proved(cost, self.p, self.M, self.groups, answer)
+            missing, gap = float((z * cost).sum()) - entropy, self.prior_entropy - self._told(z) - entropy
+            if pairs is None or missing <= MISSING * gap + accuracy:
+                break
+            left = reduced(cost, self.M, self.groups, answer)
+            more = pairs | (left <= np.where(pairs, left, np.inf).min(axis=1)[:, None])
+            if (more == pairs).all():
+                break
+            pairs = more
         self.last = ids, z
-        mass = z.sum(axis=0)
-        posterior = (z.T @ self.Q)[mass > USED] / mass[mass > USED, None]
-        information = self.prior_entropy - float(mass[mass > USED] @ [_entropy(t) for t in posterior])
-        if information > self.information:
-            self.information, self.best = information, z[:, mass > USED]
-        upper_bound = self.prior_entropy - _bound(cost, self.p, self.M, self.groups, answer)
-        if upper_bound < self.upper_bound:
-            self.upper_bound = upper_bound
-            self.bound = _lines(self.problem, self.cells, ids, self.rows, self.groups, answer)
+        used = z[:, z.sum(axis=0) > USED]
+        if self._told(used) > self.information:
+            self.information, self.best = self._told(used), used
+        at = (used.T @ self.Q)[:, 0] / used.sum(axis=0)
+        bound = _lines(self.problem, self.cells, ids, self.rows, self.groups, answer)
+        positions = tuple(group.position for group in self.groups)
+        self.guide = _Proof(bound, coefficients, answer, positions, (float(at.min()), float(at.max())))
+        self._bounded(bound, entropy)
+        if self.bound is bound:
+            self.proof = self.guide
         return True
+
+    def _between(self, answer: Answer, coefficients: Floats, mass: Floats, cost: Floats) -> Answer:
+        """With multipliers of idle lines between those of used ones, where that proves more.
+
+        Of a target of two values, a line whose slope lies between two others lies above their mean of that slope, and so it
+        does with the mean of their multipliers, which keeps what prices ask of multipliers. So such a line costs nothing.
+        """
+        if coefficients.shape[1] != 2:
+            return answer
+        slope = coefficients[:, 0] - coefficients[:, 1]
+        best, value = answer, proved(cost, self.p, self.M, self.groups, answer)
+        for least in BUSY:
+            busy = np.flatnonzero(mass > least)
+            if not len(busy):
+                continue
+            busy = busy[np.argsort(slope[busy])]
+
+            def spread(nu: Floats, busy: NDArray[np.int64] = busy) -> Floats:
+                columns = [np.interp(slope, slope[busy], nu[busy, i]) for i in range(nu.shape[1])]
+                between = np.array(columns).reshape(nu.shape[1], len(slope)).T
+                inside = (slope >= slope[busy[0]]) & (slope <= slope[busy[-1]])
+                return np.where(inside[:, None], between, nu)
+
+            found = replace(answer, nu=spread(answer.nu), by_group=[spread(nu) for nu in answer.by_group])
+            proves = proved(cost, self.p, self.M, self.groups, found)
+            if proves > value:
+                best, value = found, proves
+        return best
+
+    def _pairs(self, ids: list[int], coefficients: Floats, cost: Floats) -> NDArray[np.bool_] | None:
+        """States and lines that may go together: those of least cost under multipliers that were found before."""
+        if self.guide is None or cost.size < SMALL or coefficients.shape[1] > 2:
+            return None
+        centre = np.array([np.mean(self.cells.vertices(cell), axis=0) / (1 << GRID_BITS) for cell in ids])
+        answer = self.guide.answer.at((centre @ self.guide.coefficients.T).argmin(axis=1))
+        by_position = {group.position: group for group in self.all}
+        left = reduced(cost, self.M, [by_position[position] for position in self.guide.positions], answer)
+        count = min(len(ids), max(NEAREST, len(ids) // SHARE))
+        pairs = left <= np.partition(left, count - 1, axis=1)[:, [count - 1]]
+        pairs[:, (coefficients @ (self.p @ self.Q)).argmin()] = True  # a code that tells nothing is within all budgets
+        low, high = self.guide.ends
+        pairs[:, (centre[:, 0] <= low) | (centre[:, 0] >= high)] = True  # no multipliers to put theirs between
+        return pairs
 
     def refine(self) -> bool:
         """New points where symbols cost more than their lines say; False when there are none."""
@@ -189,9 +298,22 @@ class _Run:
         for k, cell in enumerate(ids):
             if mass[k] > USED:
                 t = z[:, k] @ self.Q / mass[k]
-                errors.append((mass[k] * (_entropy(t) - float(self.cells.coefficients[cell] @ t)), t))
+                error = mass[k] * (_entropy(t) - float(self.cells.coefficients[cell] @ t))
+                errors.append((error, [*self._around(t, cell), t]))
         largest = max((error for error, _ in errors), default=0.0)
-        return sum(self._insert(t) for error, t in errors if error > 0.01 * largest) > 0
+        cut = [points for error, points in errors if error > 0.01 * largest]
+        around = [self._insert(t) for points in cut for t in points[:-1]]
+        return any(around) or sum(self._insert(points[-1]) for points in cut) > 0
+
+    def _around(self, t: Floats, cell: int) -> list[Floats]:
+        """Where a cell is cut around the posterior of its code: on both sides of it where the target has two values."""
+        if len(t) > 2:
+            return []
+        vertices = np.array(self.cells.vertices(cell))[:, 1] / (1 << GRID_BITS)
+        low, high, centre = np.arcsin(np.sqrt(np.clip([vertices.min(), vertices.max(), t[1]], 0.0, 1.0)))
+        step = NARROW * (high - low)
+        cuts = [x for x in (centre - step, centre + step) if low + 0.2 * step < x < high - 0.2 * step]
+        return [np.array([math.cos(x) ** 2, math.sin(x) ** 2]) for x in cuts or [0.5 * (low + high)]]
 
     def result(self, status: Status) -> Rough | None:
         if self.best is None or self.bound is None:
@@ -201,29 +323,20 @@ class _Run:
         largest = int(mass.argmax())
         z[largest] += z[mass < RARE].sum(axis=0)
         z = np.delete(z, [y for y in np.flatnonzero(mass < RARE) if y != largest], axis=0)
+        if self.proof is not None:  # else all was found beside
+            self.beside.channels.append(z.T)
+            self.beside.proofs.append((sum(group.amount for group in self.all), self.proof))
         how = f"sandwich within budgets, {len(self.bound.cells)} lines ({status.value})"
         return Rough(shares(z.T, self.p), self.bound, how, status, tuple(self.history))
 
 
-def _budgeted_groups(problem: Problem) -> list[_Group]:
-    """The groups whose budget can be exceeded: I(Z;Y) ≤ I(Z;S) for every channel."""
-    groups = []
-    for g, variable in enumerate(problem.groups):
-        budget = problem.budget(g)
-        if budget is not None:
-            marginal = np.array([w / problem.total for w in variable.marginal])
-            given = conditional(variable, problem.weights).T
-            group = _Group(g, given, marginal, budget.kind, float(budget.amount))
-            if group.kind == "ratio" or group.amount < group.leak_of_states(problem.prior) + NEVER_REACHED:
-                groups.append(group)
-    return groups
-
-
-def _first_points(values: int) -> list[list[float]]:
-    """A grid over the simplex; for two values finer towards the ends."""
+def _first_points(Q: Floats) -> list[list[float]]:
+    """A grid over the simplex; for two values over the range of posteriors, finer towards 0 and 1."""
+    values = Q.shape[1]
     fine = FIRST_CELLS[values]
     if values == 2:
-        return [[math.cos(a) ** 2, math.sin(a) ** 2] for a in np.linspace(0, math.pi / 2, fine + 1)[1:-1]]
+        low, high = np.arccos(np.sqrt(np.clip([Q[:, 0].max(), Q[:, 0].min()], 0.0, 1.0)))
+        return [[math.cos(a) ** 2, math.sin(a) ** 2] for a in np.linspace(low, high, fine + 1)]
     inner = [c for c in itertools.product(range(fine + 1), repeat=values) if sum(c) == fine and max(c) < fine]
     return [[x / fine for x in c] for c in inner]
 
@@ -232,119 +345,8 @@ def _entropy(t: Floats) -> float:
     return float(entropies(t[t > 0]))
 
 
-def _conic(cost: Floats, p: Floats, M: Floats, groups: list[_Group], seconds: float) -> _Answer | None:
-    """Minimise Σ p_s x_sl cost_sl over x_sl = p(l | s) within the budgets."""
-    import clarabel
-
-    N, L = cost.shape
-    r = M.shape[1]
-    leaking = [group for group in groups if group.kind == "leakage"]
-    slots = [L * group.values for group in leaking]
-    width = N * L + sum(slots)
-    by_line = sparse.identity(L, format="csr")
-    over_states = sparse.kron(by_line, sparse.csr_matrix(p[None, :]))  # masses m_l
-
-    def wide(block: sparse.spmatrix) -> sparse.csr_matrix:
-        return sparse.hstack([block, sparse.csr_matrix((block.shape[0], width - N * L))], format="csr")
-
-    A: list[sparse.spmatrix] = []
-    b: list[Floats] = []
-    cones: list[object] = []
-
-    def add(block: sparse.spmatrix, right: Floats, cone: object) -> slice:
-        start = sum(x.shape[0] for x in A)
-        A.append(block)
-        b.append(right)
-        cones.append(cone)
-        return slice(start, start + block.shape[0])
-
-    add(wide(sparse.kron(np.ones((1, L)), sparse.identity(N))), np.ones(N), clarabel.ZeroConeT(N))
-    private = None
-    if r:
-        rows = sparse.kron(by_line, sparse.csr_matrix((M * p[:, None]).T))
-        private = add(wide(rows), np.zeros(L * r), clarabel.ZeroConeT(L * r))
-    add(wide(-sparse.identity(N * L)), np.zeros(N * L), clarabel.NonnegativeConeT(N * L))
-    places: list[tuple[slice, slice]] = []
-    offset = N * L
-    for group in groups:
-        m = group.values
-        values = sparse.kron(by_line, sparse.csr_matrix((group.given * p[:, None]).T))  # u_lz
-        masses = sparse.kron(over_states, np.ones((m, 1)))
-        share = sparse.diags(np.tile(group.marginal, L))
-        if group.kind == "ratio":
-            rows_of_ratio = (values / group.amount - share @ masses, share @ masses / group.amount - values)
-            most, least = (add(wide(rows), np.zeros(L * m), clarabel.NonnegativeConeT(L * m)) for rows in rows_of_ratio)
-            places.append((most, least))
-            continue
-        leaks = sparse.csr_matrix((np.ones(L * m), (np.arange(L * m), offset + np.arange(L * m))), shape=(L * m, width))
-        right = np.array([-(group.entropy - group.amount * math.log(2))])
-        budget = add(-sparse.csr_matrix(leaks.sum(axis=0)), right, clarabel.NonnegativeConeT(1))
-        triples = sparse.vstack([-leaks, -wide(values), -wide(masses)], format="csr")
-        order = np.arange(3 * L * m).reshape(3, L * m).T.ravel()
-        cone = add(triples[order], np.zeros(3 * L * m), clarabel.ExponentialConeT())
-        cones[-1:] = [clarabel.ExponentialConeT()] * (L * m)
-        places.append((budget, cone))
-        offset += L * m
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    settings.max_iter = 100
-    if seconds < math.inf:
-        settings.time_limit = max(0.1, seconds)
-    linear = np.concatenate([(cost * p[:, None]).T.ravel(), np.zeros(width - N * L)])
-    square = sparse.csc_matrix((width, width))
-    solved = clarabel.DefaultSolver(
-        square, linear, sparse.vstack(A, format="csc"), np.concatenate(b), cones, settings
-    ).solve()
-    x, dual = np.array(solved.x), np.array(solved.z)
-    if not (np.isfinite(x).all() and np.isfinite(dual).all()) or str(solved.status) not in _GOOD:
-        return None
-    shares_ = np.maximum(x[: N * L].reshape(L, N).T, 0.0)
-    sums = shares_.sum(axis=1, keepdims=True)
-    if not (sums > 0.5).all():
-        return None
-    shares_ /= sums
-    nu = np.zeros((L, 0)) if private is None else -dual[private].reshape(L, r)
-    by_group, prices = [], []
-    for group, (first, second) in zip(groups, places, strict=True):
-        if group.kind == "ratio":
-            by_group.append((dual[second] - dual[first] / group.amount).reshape(L, group.values))
-            prices.append(0.0)
-            continue
-        price = float(dual[first][0])
-        if price <= FREE:
-            by_group.append(np.zeros((L, group.values)))
-            prices.append(0.0)
-            continue
-        pull = -dual[second].reshape(L, group.values, 3)[:, :, 1] / price
-        pull -= pull.max(axis=1, keepdims=True)
-        law = np.maximum(np.exp(pull), SMALLEST)
-        law /= law.sum(axis=1, keepdims=True)
-        bits = price * math.log(2)
-        by_group.append(bits * (SLACK - np.log2(law)))
-        prices.append(bits)
-    return _Answer(shares_, nu, by_group, prices)
-
-
-_GOOD = {"Solved", "AlmostSolved", "MaxTime", "InsufficientProgress", "MaxIterations"}
-
-
-def _bound(cost: Floats, p: Floats, M: Floats, groups: list[_Group], answer: _Answer) -> float:
-    """What the multipliers prove about H(W|Y), up to rounding."""
-    reduced = cost - M @ answer.nu.T
-    extra = 0.0
-    for group, nu, price in zip(groups, answer.by_group, answer.prices, strict=True):
-        reduced = reduced - group.given @ nu.T
-        if group.kind == "ratio":
-            reduced = reduced + (np.where(nu >= 0, nu / group.amount, nu * group.amount) @ group.marginal)
-        else:
-            extra += price * (group.entropy / math.log(2) - group.amount)
-    return float(p @ reduced.min(axis=1)) + extra
-
-
 def _lines(
-    problem: Problem, cells: RegularCells, ids: list[int], rows: tuple[int, ...], groups: list[_Group], answer: _Answer
+    problem: Problem, cells: RegularCells, ids: list[int], rows: tuple[int, ...], groups: list[Group], answer: Answer
 ) -> LinesBound:
     """The multipliers as a proof."""
     number: dict[tuple[int, ...], int] = {}
