@@ -28,7 +28,9 @@ from choral.show.cli import app
 from choral.show.plots.ladder import ladder
 from choral.show.plots.signature import signature_of
 from choral.show.report import render, render_public
-from choral.show.report.first import Names
+from choral.show.report.first import Names, decide, verdict
+from choral.show.report.markup import joined
+from choral.show.report.subject import Subject
 
 VOID = {"meta", "br"}
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
@@ -508,3 +510,20 @@ def test_a_target_of_forty_values_and_no_path_of_this_machine(tmp_path):
     page = Page(text)
     assert "Release forty.choral" in page.text
     assert "Table t.json, 2400 records" in page.text
+
+
+def test_columns_that_were_merged_are_looked_at_before_anything_is_given_out():
+    """Without the table they are not in the law: that nothing was found about them says nothing."""
+    rows = [{"w": (a + b) % 2, "z": a, "b": b, "rare": f"r{i % 40}"} for i in range(60) for a in (0, 1) for b in (0, 1)]
+    release = fit(rows, "w", ["z"], ["z", "b", "rare"], min_count=8)
+    assert release.recipe.merged
+    pages = [joined([verdict(one), decide(one, {})]) for one in (subject(release), subject(release, rows))]
+    assert "Not everything was looked at" in pages[0]
+    assert "b, rare" in pages[0]
+    assert "can be given out" not in pages[0]
+    assert 'class="verdict warn"' in pages[0]
+    assert "Not everything" not in pages[1]
+
+
+def subject(release, *tables):
+    return Subject.of(release, audit(release, *tables), None)

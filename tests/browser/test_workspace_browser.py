@@ -72,8 +72,12 @@ def result(client, people):
 
 
 def chosen(page, path, roles, looks="columns"):
+    page.wait_for_selector("body[data-known]")
+    page.evaluate(
+        "document.getElementById('columns')?.setAttribute('data-before', '')"
+    )  # of a table of that name, perhaps
     page.set_input_files("#file", path)
-    page.wait_for_function("(n) => document.getElementById('opened').textContent.includes(n)", arg=path.name)
+    page.wait_for_selector("#columns:not([data-before])")
     page.check(f"input[name=looks][value={looks}]")
     for column, role in roles.items():
         page.check(ROLE.format(column, role))
@@ -363,7 +367,23 @@ REACHED = """() => {
 
 
 def fits(page):
+    """Nothing sticks out of the page, no control out of its part of it, and none lies on another one in its row."""
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    assert page.evaluate(STICKING_OUT) == []
+
+
+STICKING_OUT = """() => {
+    const controls = 'select, input:not(.segments input), button, .segments, a.button';
+    const meet = (one, other) => one.left < other.right && other.left < one.right
+        && one.top < other.bottom && other.top < one.bottom;
+    return [...document.querySelectorAll(controls)].filter((one) => {
+        if (!one.checkVisibility()) return false;
+        const box = one.getBoundingClientRect(), within = one.closest('section').getBoundingClientRect();
+        if (box.right > within.right || box.left < within.left) return true;
+        const beside = [...(one.closest('tr')?.querySelectorAll('.segments, [data-bins]') ?? [])];
+        return beside.some((other) => other !== one && meet(box, other.getBoundingClientRect()));
+    }).map((one) => one.outerHTML.slice(0, 80));
+}"""
 
 
 LONG = "a column with a name that goes on and on " * 4 + "until it has two hundred letters 12"

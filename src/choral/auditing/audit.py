@@ -145,8 +145,9 @@ def _audit_release(
     composed = (own, recipe.table_rows) if fitted else None
     absence: Published | None = None
     inside: list[Leakage] = []
+    unlooked = _not_shown(recipe, own) if table is None else []
     if table is None:
-        notes += _not_shown(recipe, own)
+        notes += unlooked
         if recipe.missing == "drop":
             notes.append(f"{UNCODED} Give the table (--table) to see how much that tells.")
     else:
@@ -205,7 +206,7 @@ def _audit_release(
     if len(told) > 1:
         notes.insert(0, _told(told))
     found = _findings(release, seen, view, laws, columns, composed, bounds, output, notes, bins, inside, absence)
-    return replace(found, told=tuple(told), quota=shares)
+    return replace(found, told=tuple(told), quota=shares, unlooked=tuple(unlooked))
 
 
 def _told(told: Sequence[tuple[str, Leakage]]) -> str:

@@ -107,6 +107,8 @@ class Audit:
     """Of codes that were drawn by quota: their shares, counted."""
     told: tuple[tuple[str, Leakage], ...] = ()
     """What the code tells about the target: under its own law, of records to come, and on the validation table."""
+    unlooked: tuple[str, ...] = ()
+    """What could not be looked at without the table, a sentence each; they are among the notes too."""
 
     @property
     def private(self) -> bool:

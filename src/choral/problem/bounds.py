@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from choral.describe.display import Listing
+from choral.describe.display import Listing, at_least, at_most, figure
 from choral.problem.budget import Budget
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Conditional, Problem, Variable
@@ -35,29 +36,39 @@ class Bounds:
         """upper_bound / H(W); in self-disclosure 1 - max H(X_j) / H(Xⁿ)."""
         return self.upper_bound / self.entropy if self.entropy else 0.0
 
-    def rows(self) -> list[tuple[str, str]]:
-        """Every quantity with the words for it."""
+    def rows(self, in_full: bool = False) -> list[tuple[str, str]]:
+        """Every quantity with the words for it, in three digits or `in_full`; bounds are rounded to their safe side."""
+        full = "{:.9f}".format
+        near, most, least = (full, full, full) if in_full else (figure, at_most, at_least)
         return [
             ("states of positive probability, |X̂|", f"{self.states}"),
             ("rank of P", f"{self.rank}"),
             ("nullity of P", f"{self.nullity}"),
             ("something can be disclosed", "yes" if self.feasible else "no"),
-            ("H(W)", f"{self.entropy:.9f} bits"),
-            ("I(W;X), with no privacy at all", f"{self.information:.9f} bits"),
-            ("I_s at most", f"{self.upper_bound:.9f} bits, from {self.upper_bound_from}"),
-            ("price I(W;X) - I_s, at least", f"{self.price_at_least:.9f} bits"),
+            ("H(W)", f"{near(self.entropy)} bits"),
+            ("I(W;X), with no privacy at all", f"{near(self.information)} bits"),
+            ("I_s at most", f"{most(self.upper_bound)} bits, from {self.upper_bound_from}"),
+            ("price I(W;X) - I_s, at least", f"{least(self.price_at_least)} bits"),
             (f"codes that suffice{', nul(P)+1' * (self.codes_at_most == self.nullity + 1)}", f"{self.codes_at_most}"),
             ("codes if all are extreme points, at least", f"{self.codes_at_least}"),
-            ("min H(X|Y), at most log rank(P)", f"{self.residual_at_most:.9f} bits"),
-            ("the same by alphabet sizes alone", f"{self.residual_at_most_by_sizes:.9f} bits"),
+            ("min H(X|Y), at most log rank(P)", f"{most(self.residual_at_most)} bits"),
+            ("the same by alphabet sizes alone", f"{most(self.residual_at_most_by_sizes)} bits"),
         ]
 
+    def in_full(self) -> str:
+        """Every quantity with nine decimals."""
+        return _lines(self.rows(in_full=True))
+
     def __str__(self) -> str:
-        width = max(len(label) for label, _ in self.rows())
-        return "\n".join(f"{label.ljust(width)}  {value}" for label, value in self.rows())
+        return _lines(self.rows())
 
     def _repr_html_(self) -> str:
         return Listing("", ("", ""), self.rows()).html()
+
+
+def _lines(rows: Sequence[tuple[str, str]]) -> str:
+    width = max(len(label) for label, _ in rows)
+    return "\n".join(f"{label.ljust(width)}  {value}" for label, value in rows)
 
 
 def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:

@@ -104,7 +104,7 @@ def bounds(
     for line in _bounds_lines(problem, found, protections(problem, binned), merging):
         say(line)
     if verbose:
-        typer.echo(str(found))
+        typer.echo(found.in_full())
     else:
         say("details      --verbose: the rank, the number of codes, every digit")
 

@@ -93,6 +93,9 @@ def verdict(subject: Subject) -> Html:
             text += " What is not promised was not measured."
         elif open_:
             text += " What is left open is to be decided below."
+        elif audit.unlooked:
+            kind = "warn"
+            text += " Not everything else was looked at: see below."
     return element(
         "div",
         verdict_mark(kind),
@@ -166,11 +169,19 @@ def decide(subject: Subject, prices: Mapping[str, Price]) -> Html:
     if rest := len(every) - len(shown):
         link = element("a", f"{rest} more in the appendix", href="#audit")
         heading.append(element("span", " (", link, ")", class_="quiet"))
+    said = []
     if shown:
-        said = element("ol", *(_item(subject, finding, prices) for finding in shown), class_="decide")
+        said.append(element("ol", *(_item(subject, finding, prices) for finding in shown), class_="decide"))
+    elif not subject.audit.unlooked:
+        text = "Of all that was looked at, nothing else tells 0.01 bits or more. The codes can be given out."
+        said.append(paragraph(text))
     else:
-        said = paragraph("Of all that was looked at, nothing else tells 0.01 bits or more. The codes can be given out.")
-    return element("section", element("h2", *heading), said, id="decide")
+        heading = ["Not everything was looked at"]
+        said.append(
+            paragraph("Of what was looked at, nothing else tells 0.01 bits or more. But make this page with the table:")
+        )
+    said += [paragraph(sentence, class_="summary") for sentence in subject.audit.unlooked]
+    return element("section", element("h2", *heading), *said, id="decide")
 
 
 def _item(subject: Subject, finding: Finding, prices: Mapping[str, Price]) -> Html:

@@ -43,7 +43,7 @@ function columnRow(column, i, role, question) {
   return h("tr", { "data-column": column.name },
     h("th", { scope: "row", class: "name" }, h("bdi", {}, column.name)),
     h("td", { class: "values holds" }, unusable ? `${column.holds}: cannot be used`
-      : `${column.holds}, ${many(column.values, "value")}${missing} `, h("br"), h("bdi", { class: "quiet" }, shown)),
+      : `${column.holds}, ${many(column.values, "value")}${missing}: `, h("br"), h("bdi", { class: "quiet" }, shown)),
     h("td", {}, h("fieldset", { class: "segments" }, h("legend", { class: "hidden-text" }, `part of ${column.name}`), radios)),
     h("td", {}, bins));
 }

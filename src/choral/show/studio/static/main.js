@@ -47,11 +47,11 @@ export async function refresh() {
 function show(before) {
   const { tables, job, results } = studio.state;
   document.body.dataset.known = "";
-  showTables(studio.state);
   if (studio.table === null && tables.length) {
     const about = job?.about;
     choose(tables.find((table) => table.number === about?.table) ?? tables.at(-1), about?.question ?? null);
   }
+  showTables(studio.state);
   showDesk();
   showJob(job);
   const finished = before !== null && job?.result && job.result !== before.job?.result ? job.result : null;

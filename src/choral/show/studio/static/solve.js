@@ -47,7 +47,7 @@ export function showJob(job) {
     return;
   }
   const what = { curve: "The curve", open: "The release", fit: "The search" }[job.kind];
-  const time = job.seconds < 100 ? `${job.seconds.toFixed(1)} s` : `${Math.floor(job.seconds / 60)} min ${Math.floor(job.seconds % 60)} s`;
+  const time = job.seconds < 0.1 ? "a moment" : job.seconds < 100 ? `${job.seconds.toFixed(1)} s` : `${Math.floor(job.seconds / 60)} min ${Math.floor(job.seconds % 60)} s`;
   if (job.status === "failed") {
     fill("progress", h("p", { class: "good" }, job.error), h("p", {}, job.remedy));
     announce(job.error);
@@ -71,13 +71,14 @@ export function showJob(job) {
 function interval(job) {
   const [, information, upper, message] = job.last;
   const gap = Math.max(upper - information, 10 ** -NARROW);
-  const closed = job.status === "done" || CLOSED.includes(job.stage);
-  const share = closed ? 1 : Math.min(1, Math.max(0, -Math.log10(gap)) / NARROW);
+  const share = CLOSED.includes(job.stage) ? 1 : Math.min(1, Math.max(0, -Math.log10(gap)) / NARROW);
   const most = Math.max(upper, information, 1e-12);
   const x = (value) => (1000 * value) / most;
+  const words = bits(information) === atMost(upper) ? `Certified: ${bits(information)}, and no private code tells more (${message})`
+    : `Certified interval: ${bits(information)} to ${atMost(upper)} (${message})`;
   return [
-    h("label", { for: "bar", class: "quiet" }, `Certified interval: ${bits(information)} to ${atMost(upper)} (${message})`),
-    h("progress", { id: "bar", max: 1, value: share }),
+    ...(job.status === "done" ? [h("p", { class: "quiet" }, words)]
+      : [h("label", { for: "bar", class: "quiet" }, words), h("progress", { id: "bar", max: 1, value: share })]),
     h("svg", { class: "interval", viewBox: "0 0 1000 40", preserveAspectRatio: "none", role: "img",
       "aria-label": `achieved ${bits(information)}, proved never to exceed ${atMost(upper)}` },
     h("rect", { class: "all", x: 0, y: 8, width: 1000, height: 24 }),
