@@ -20,10 +20,15 @@ from laws import exactly_private
 from scale import private_in_integers, sensors, symmetric
 
 import choral as ch
+from choral.design.afterwards import Afterwards
+from choral.design.disclose import certified
+from choral.design.limits import Limits
 from choral.design.solvers import choose
 from choral.errors import ProblemError
-from choral.problem.form import Form
-from choral.problem.solution import Status
+from choral.exact.repair import repair
+from choral.problem.form import Form, form_of
+from choral.problem.pose import pose
+from choral.problem.solution import Status, floats_of
 from choral.solvers import enumeration
 from choral.solvers.lines.factors import inverse_roots
 
@@ -81,6 +86,52 @@ def test_a_short_time_limit_is_kept_and_the_interval_holds():
     assert 0 <= d.information <= d.upper_bound
     assert d.verify()["verified"]
     assert private_in_integers(d)
+
+
+@pytest.mark.parametrize(
+    ("law", "order"),
+    [(sensors(8), 1), (a_law(1, 2, (4, 5, 7)), 1), (a_law(1, 3, (3, 3, 3)), 1), (a_law(2, 2, (3,) * 4), 2)],
+)
+def test_what_comes_after_a_search_is_estimated_from_sizes(law, order):
+    """In processor time: a busy machine does not matter."""
+    problem = pose(law, order=order)
+    limits = Limits(rel_tol=1e-2, verified=True)
+    with limits.running() as clock:
+        solution = choose(problem, form := form_of(problem), "sandwich").run(problem, form, clock)
+    started = time.process_time()
+    repair(problem, floats_of(solution.channel))
+    certified(law, problem, solution).verify()
+    spent = time.process_time() - started
+    estimated = Afterwards.of(problem, form, limits).by_lines(len(solution.bound.cells))
+    assert spent / 2 <= estimated <= 8 * spent + 0.5
+    assert estimated < Afterwards.of(problem, form, limits).by_lines(10 * len(solution.bound.cells))
+
+
+def test_a_search_ends_where_its_proof_would_take_more_time_than_there_is(monkeypatch):
+    law, usual = sensors(6), Afterwards.by_lines
+    monkeypatch.setattr(Afterwards, "by_lines", lambda self, lines: usual(self, lines) if lines < 40 else 1e6)
+    d = ch.disclose(law, tol=1e-7, time_limit=1000)
+    assert d.status is Status.STOPPED
+    assert 0 < d.information < d.upper_bound
+    whole = ch.disclose(law, tol=1e-7)
+    assert whole.gap < d.gap
+    assert len(whole.document["bound"]["cells"]) > len(d.document["bound"]["cells"])
+    assert d.verify()["verified"]
+
+
+def test_the_time_limit_of_a_fit_began_with_the_command():
+    limits = Limits(time_limit=10, started=time.monotonic() - 11)
+    assert limits.begun().remaining() == 0
+    with limits.running() as clock:
+        assert clock.stopped()
+    with Limits(time_limit=1000).running() as clock:
+        clock.expect(2000)
+        assert clock.stopped()
+        clock.expect(1)
+        assert not clock.stopped()
+        with clock.part(0.5):
+            assert clock.left() < 500
+        assert clock.left() > 500
 
 
 def test_enumeration_that_does_not_end_gives_what_another_way_finds(monkeypatch):

@@ -222,3 +222,13 @@ def test_a_card_may_be_written_for_a_release_that_replaces_one_of_which_nothing_
     fitted(folder, release="other.choral", card="other.json")
     ended = fitted(folder, "--force")
     assert cards(folder) == 2, ended.output
+
+
+def test_a_search_that_was_stopped_says_what_may_be_missing(folder):
+    """A time limit below what one level takes: a valid result with a wide interval."""
+    found = run("fit", folder / "table.csv", *ASKED, "-o", folder / "r.choral", "--time-limit", "0")
+    assert found.exit_code == 0
+    assert "stopped      the time limit, or Ctrl-C, ended the search: the best private code tells 0 to " in found.stdout
+    assert "was not looked at in the time limit; choral audit says it" in found.stdout
+    assert run("verify", folder / "r.choral").exit_code == 0
+    assert "stopped      the" not in fitted(folder, release="whole.choral").stdout

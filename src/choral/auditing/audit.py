@@ -28,6 +28,7 @@ from choral.describe.display import in_bits, percent, sentences_on
 from choral.describe.entropy import entropy_of
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
+from choral.phases import phase
 from choral.problem.solution import floats_of
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published, known_part, with_unseen
@@ -219,6 +220,7 @@ def _told(told: Sequence[tuple[str, Leakage]]) -> str:
     return f"{target} is guessed right {said}."
 
 
+@phase("looking at pairs and triples of columns")
 def _findings(
     release: Release | Disclosure,
     seen: Published,

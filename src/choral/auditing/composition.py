@@ -32,6 +32,7 @@ import numpy as np
 from choral.describe.ball_arithmetic import exact_upper
 from choral.describe.entropy import divergence_terms
 from choral.errors import ProblemError
+from choral.phases import phase
 from choral.problem.kernel import Floats
 from choral.problem.solution import ExactChannel, Row
 from choral.release.leakage import Published, contingency
@@ -82,6 +83,7 @@ class CompositionLeak:
         return asdict(self)
 
 
+@phase("looking at who knows all other records")
 def composition_leaks(
     published: Published, groups: Sequence[Sequence[str]], records: int
 ) -> tuple[CompositionLeak, ...]:

@@ -46,6 +46,7 @@ import numpy as np
 from choral.auditing.information_bound import information_bound
 from choral.describe.entropy import entropy_of
 from choral.errors import ProblemError
+from choral.phases import phase
 from choral.problem.kernel import Floats
 from choral.problem.solution import floats_of
 from choral.release.leakage import Published
@@ -116,6 +117,7 @@ def advantage(published: Published, about: Sequence[str]) -> float:
     return max((float(np.abs(a - b).sum()) / 2 for a, b in combinations(rows, 2)), default=0.0)
 
 
+@phase("bounding what codes tell of new records")
 def uniform_bound(
     published: Published, groups: Sequence[Sequence[str]], alphabets: dict[str, int], rows: int, confidence: float
 ) -> OutOfSample:
@@ -152,6 +154,7 @@ def uniform_bound(
     )
 
 
+@phase("bounding what codes tell of new records")
 def validated_bound(
     release: Published, validation: Published, groups: Sequence[Sequence[str]], rows: int, confidence: float
 ) -> OutOfSample:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from choral.errors import ProblemError
+from choral.phases import phase
 from choral.problem.kernel import Floats
 
 Counts: TypeAlias = npt.NDArray[np.int64]
@@ -176,6 +177,7 @@ def holm(tests: Sequence[OutputTest]) -> tuple[OutputTest, ...]:
     return tuple(replace(test, adjusted=p) for test, p in zip(tests, adjusted, strict=True))
 
 
+@phase("testing the codes")
 def output_tests(
     by_group: Mapping[tuple[str, ...], Counts],
     by_state: Counts,

@@ -21,6 +21,7 @@ from choral.draw.quota import Quotas
 from choral.draw.ranks import Deal, Ranks
 from choral.errors import ColumnError, LawError
 from choral.ledger import identity
+from choral.phases import phase
 from choral.problem.solution import ExactChannel
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published, with_unseen
@@ -74,6 +75,7 @@ class Tabulated:
     left_out: tuple[str, ...]
 
 
+@phase("counting the table")
 def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
     """Count a table: the columns of the release that it has, and with `further` its other columns of few values."""
     recipe = release.recipe
@@ -118,6 +120,7 @@ def tabulate(release: Release, source: Any, further: bool = True) -> Tabulated:
     return Tabulated(published, absence, sum(counts.values()), dropped, refused, tuple(left_out))
 
 
+@phase("looking inside bins")
 def raw_leakage(release: Release, source: Any) -> tuple[list[Leakage], list[str]]:
     """What the code tells about protected columns that are binned, bin or no bin: I(raw value; Y) under a table.
 
@@ -169,6 +172,7 @@ class Given:
     """What was counted of codes that were drawn by quota."""
 
 
+@phase("comparing codes with the table")
 def codes_given(
     release: Release,
     source: Any,

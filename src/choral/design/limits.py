@@ -26,6 +26,8 @@ READABLE = 16
 SPARE, SEARCHED = 0.01, 1e-3
 """What readable codes may lose of the information, and how far, as a share of it, the search for them goes."""
 
+MARGIN = 1.25
+"""What is kept for the work after a search, of what that is thought to take."""
 SLOWEST = 30.0
 """How many times slower than alone a busy machine is thought to be, at most."""
 
@@ -173,7 +175,7 @@ class Clock:
         remaining = self.limits.remaining()
         if remaining is None:
             return None
-        left = remaining - self.after * self.slowness()
+        left = remaining - MARGIN * self.after * self.slowness()
         return max(0.0, left if self.until is None else min(left, self.until - time.monotonic()))
 
     @contextmanager

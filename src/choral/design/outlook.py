@@ -11,6 +11,7 @@ from choral.describe.joint import Joint
 from choral.describe.kinds import needed
 from choral.describe.law import Law
 from choral.design.solvers import Plan, choose
+from choral.phases import phase
 from choral.problem.bounds import Bounds, bounds_of
 from choral.problem.form import Form, form_of
 from choral.problem.hypergraph import Hypergraph, hypergraph_of
@@ -100,6 +101,7 @@ def plan(
     return outlook_of(problem_of(law, question, also), solver)
 
 
+@phase("planning")
 def outlook_of(problem: Problem, solver: str | None = None) -> Outlook:
     """How a problem would be solved, and why."""
     small, _ = reduced_problem(problem)

@@ -130,6 +130,7 @@ def curve(
 ) -> None:
     """The disclosure capacity against the number of samples, each point a certified interval."""
     from choral.describe.display import at_most, figure
+    from choral.design.limits import ending_all
     from choral.files import check_output, keep_apart, write_whole
     from choral.theory.capacity import CurvePoint, capacity_curve
 
@@ -149,7 +150,8 @@ def curve(
             told, most = interval if verbose else (figure(point.information), at_most(point.upper_bound))
             typer.echo(f"{point.n:>7}  {told:>14}  {most:>14}  {point.codes:>6}")
 
-    points = capacity_curve(law, rows, ns, order=order, tol=tol, verify=not no_verify, progress=show)
+    with ending_all():
+        points = capacity_curve(law, rows, ns, order=order, tol=tol, verify=not no_verify, progress=show)
     if as_json:
         print_json([point.__dict__ for point in points])
     if csv is not None:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from choral.errors import ProblemError
+from choral.phases import phase
 from choral.tables.look import FEW, Look, look
 from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
@@ -96,6 +97,7 @@ class Suggestions:
         }
 
 
+@phase("looking at the columns")
 def suggest(table: Source, reveal: str, *, drop: Sequence[str] = (), id: str | None = None) -> Suggestions:
     """What may be protected in a table whose column `reveal` is to be told.
 

@@ -66,16 +66,19 @@ def summary_lines(found: Disclosure, recipe: Recipe | None = None, verbose: bool
 
 
 def _ended(found: Disclosure) -> list[str]:
-    """That a search spent what is usually spent, before it was as near as was asked; and how it goes on."""
+    """That a search ended before it was as near as was asked, and how it goes on: its work was spent, or it was stopped."""
     from choral.describe.display import at_least, at_most
+    from choral.design.limits import SEARCHED
     from choral.problem.solution import Status
 
-    if found.status is not Status.WORK_LIMIT:
+    told = f"the best private code tells {at_least(found.information)} to {at_most(found.upper_bound)} bits"
+    if found.status is Status.WORK_LIMIT:
+        on = "--time-limit 300 searches on, for 300 seconds"
+        return [f"stopped      the search ended at its usual amount of work: {told}; {on}"]
+    wide = found.problem.utility is None and found.gap > SEARCHED * found.upper_bound
+    if found.status is not Status.STOPPED or not wide:
         return []
-    return [
-        f"stopped      the search ended at its usual amount of work: the best private code tells "
-        f"{at_least(found.information)} to {at_most(found.upper_bound)} bits; --time-limit 300 searches on, for 300 seconds"
-    ]
+    return [f"stopped      the time limit, or Ctrl-C, ended the search: {told}; more time brings these together"]
 
 
 def _serves(found: Disclosure) -> list[str]:

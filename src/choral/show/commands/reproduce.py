@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
@@ -13,8 +11,6 @@ from choral.show.options import AsJson, examples, print_json
 from choral.show.wrapping import paragraph
 
 EPILOG = examples("choral reproduce -o paper", "choral reproduce -o paper --only table-1 --only bsc-bec")
-
-Result = TypeVar("Result")
 
 
 def reproduce(
@@ -31,13 +27,15 @@ def reproduce(
     Writes CSV, SVG and index.html, a page that works offline and has no scripts. Exit status 0 only if every value agrees
     with the paper or the difference is explained.
     """
+    from choral.design.limits import ending_all
     from choral.paper.record import QUICK, Effort
     from choral.paper.run import reproduce as run
     from choral.show.progress import steps_bar
 
     with steps_bar(quiet=as_json) as bar:
         effort = QUICK if quick else Effort()
-        done = _interruptible(lambda: run(output, only or (), force=force, effort=effort, progress=bar))
+        with ending_all():
+            done = run(output, only or (), force=force, effort=effort, progress=bar)
     claims = [(part.section.name, claim) for part in done for claim in part.found.claims]
     unexplained = [(name, claim) for name, claim in claims if not claim.agrees and not claim.why]
     if as_json:
@@ -74,23 +72,3 @@ def reproduce(
         typer.echo(f"open {output / 'index.html'}")
     if unexplained:
         raise typer.Exit(1)
-
-
-def _interruptible(work: Callable[[], Result]) -> Result:
-    """Do the work beside the main thread, so that Ctrl-C ends it all: within a search it would end that search alone."""
-    results: list[Result] = []
-    errors: list[BaseException] = []
-
-    def job() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:  # noqa: BLE001 - handed to the main thread, which raises it
-            errors.append(error)
-
-    thread = threading.Thread(target=job, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.2)
-    if errors:
-        raise errors[0]
-    return results[0]

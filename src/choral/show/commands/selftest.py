@@ -66,13 +66,19 @@ def selftest(
     Says what held, and how often; exit status 0 only if everything did. It proves the cases that it tried, no others; the
     seed repeats them.
     """
+    from choral.design.limits import ending_all
+    from choral.phases import phase
+
     start, seed = time.monotonic(), random.SystemRandom().randrange(10**9) if seed is None else seed
     tally, draw = Tally(), random.Random(seed)
-    twice_and_alone(tally)
-    while not tally.counts["problems"] or time.monotonic() - start < seconds:
-        name, make = draw.choice(PROBLEMS)
-        number = tally.counts["problems"]
-        try_one(make(draw), draw, tally, f"problem {number} ({name}) of seed {seed}")
+    with ending_all():
+        with phase("giving a table out twice"):
+            twice_and_alone(tally)
+        while not tally.counts["problems"] or time.monotonic() - start < seconds:
+            name, make = draw.choice(PROBLEMS)
+            number = tally.counts["problems"]
+            with phase(f"trying problem {number}, {name}"):
+                try_one(make(draw), draw, tally, f"problem {number} ({name}) of seed {seed}")
     took = time.monotonic() - start
     if as_json:
         found = {"held": not tally.broken, "seed": seed, "seconds": round(took, 1), "tried": dict(tally.counts)}

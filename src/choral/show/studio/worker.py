@@ -78,7 +78,8 @@ def _fit(job: dict[str, Any], say: Answers) -> None:
         rules = choices.rules(source.columns)
         with heard(lambda message: say(note=message)):
             posed = pose_table(source, choices.question(), rules)
-        release = release_of(posed, choices.question(posed), limits)
+        with heard(lambda name: say(stage=name) if name else None):
+            release = release_of(posed, choices.question(posed), limits)
         found = release.disclosure
         say.moment(found.information, found.upper_bound, f"{found.codes} codes, made exact")
         say(stage="verifying")

@@ -7,6 +7,8 @@ import { refresh, studio } from "./main.js";
 
 const NARROW = 7;
 const STAGES = { starting: "Starting", counting: "Counting records", learning: "Learning a score", searching: "Searching",
+  "looking for states that are alike": "Looking for states that are alike", "joining codes": "Joining codes",
+  "making the code exact": "Making the code exact", "stating what is proved": "Stating what is proved",
   verifying: "Verifying", drawing: "Drawing pictures", weighing: "Looking for who learns more" };
 const CLOSED = ["verifying", "drawing", "weighing"];
 const LONG = 30;
