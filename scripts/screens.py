@@ -63,7 +63,7 @@ def main() -> None:
         page.set_default_timeout(PATIENCE)
         page.goto(address)
         page.click("[data-example=clinic]")
-        page.wait_for_selector("#feasible")
+        page.wait_for_selector("#estimated")
         seen(page, "studio-choose", "body")
         page.click("#start")
         page.wait_for_selector("#headline")
