@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from choral.errors import FileInTheWayError, ProblemError
+from choral.errors import ProblemError
+from choral.show.commands.fit_files import beside_here, check_outputs, save_all
 from choral.show.commands.fit_words import (
     about_table,
     card_lines,
@@ -63,9 +63,7 @@ from choral.show.wrapping import say
 if TYPE_CHECKING:
     from choral.auditing.side_knowledge import Fear
     from choral.design.limits import Limits
-    from choral.ledger.book import Ledger as OpenLedger
     from choral.problem.question import Question
-    from choral.release.card import Card
     from choral.release.file import Release
     from choral.tables.rules import TableRules
 
@@ -182,7 +180,7 @@ def fit(
     from choral.tables.points import read_points
     from choral.verifier.names import remarks_on
 
-    output = _beside_here(table) if output is None else output
+    output = beside_here(table) if output is None else output
     losses = utility if utility and Path(utility).suffix.lower() == ".csv" else None  # the others are names
     read = {
         "the loss": losses,
@@ -191,7 +189,7 @@ def fit(
         "the earlier release": after,
         "the earlier key": after_key,
     }
-    _check_outputs(output, card, key, {**read, "the file of the law": law if Path(law).suffix else None}, ledger, force)
+    check_outputs(output, card, key, {**read, "the file of the law": law if Path(law).suffix else None}, ledger, force)
     if other_people and card is None:
         raise ProblemError("--other-people without --card.", "It is about the ledger's cards: leave it out.")
     if precision is not None:
@@ -236,7 +234,7 @@ def fit(
         remarks = [*found, *remarks_on([column.name for column in release.recipe.columns])]
         public = None if card is None else card_of(release, precision)
         people = {"table": table, "other_people": other_people}
-        recorded = _save(release, output, key, card, public, book, force, people)
+        recorded = save_all(release, output, key, card, public, book, force, people)
         fears, unpriced = ([], "") if spark or counts is not None else _side_knowledge(table, release, limits)
         remarks += [unpriced] if unpriced else []
     seconds = time.monotonic() - start
@@ -296,65 +294,6 @@ def _side_knowledge(table: str, release: Release, limits: Limits) -> tuple[list[
         return found, f"{NOT_LOOKED_AT}, since this was interrupted; {later}choral audit {release.path} --table {table}"
 
 
-def _check_outputs(
-    output: Path, card: Path | None, key: Path | None, read: dict[str, Any], ledger: Path | None, force: bool
-) -> None:
-    """Raise, before any work, unless release, card and key may be written where they are to be."""
-    from choral.files import check_output, keep_apart
-    from choral.ledger.book import beside
-    from choral.release.file import OWN, check_replaceable
-
-    books = [beside(output)] if ledger is None else [ledger, beside(output)]
-    keep_apart({"the release": output, "the card": card, "the key": key}, {**read, "the ledger": books})
-    for path in (output, card, key):
-        if path is not None:
-            check_output(path, force, () if path is card else OWN)
-            for book in books:
-                check_replaceable(path, book)
-
-
-def _save(
-    release: Release,
-    output: Path,
-    key: Path | None,
-    card: Path | None,
-    public: Card | None,
-    ledger: Path,
-    force: bool,
-    people: Mapping[str, Any],
-) -> OpenLedger | None:
-    """Write release, key, card and ledger, or none of them; the ledger that was used, if there is a card.
-
-    The card takes its place last, once the ledger has it: a card that nobody remembers could be published twice.
-    """
-    from choral.files import whole_file
-    from choral.ledger.book import open_ledger
-    from choral.phases import to_the_end
-
-    new = [path for path in (output, key) if path is not None and not path.exists()]
-    with ExitStack() as last:
-        try:
-            if card is None or public is None:
-                release.save(output, key, force=force)
-                return None
-            with whole_file(card, force, public=True) as hidden:
-                hidden.write_text(public.text, encoding="utf-8")
-
-                def save() -> None:
-                    release.save(output, key, force=force)
-                    last.enter_context(to_the_end())  # until the ledger has the card and the card its name
-
-                with open_ledger(ledger) as book:
-                    book.record_card(release, save, **people)
-            return book
-        except FileInTheWayError:
-            raise
-        except BaseException:
-            for path in new:
-                path.unlink(missing_ok=True)
-            raise
-
-
 def _left_out(table: str, release: Release, counts: str | None) -> int:
     """How many rows of the table were not counted: `missing drop` left them out, or they lack the target."""
     from choral.tables.opening import opened
@@ -364,14 +303,6 @@ def _left_out(table: str, release: Release, counts: str | None) -> int:
     with opened(table, how if counts is None else replace(how, find=True)) as source:
         whole = source if counts is None else as_counts(source, counts)
         return whole.rows() - release.recipe.table_rows
-
-
-def _beside_here(table: str) -> Path:
-    """Where a release is written unless told: in this folder, by the name of its table."""
-    name = (
-        table.removeprefix(EXAMPLE).replace(":", "-") if table.startswith(EXAMPLE) else Path(table.split("::")[-1]).stem
-    )
-    return Path(f"{name}.choral")
 
 
 def _fit_example(
