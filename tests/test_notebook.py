@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import sys
+import time
 import types
 import xml.etree.ElementTree as ET
 from base64 import b64decode
+from contextlib import redirect_stdout
 from fractions import Fraction as F
 from html import unescape
 
 import pytest
+from rich.console import Console
 
 import choral as ch
 from choral.auditing.audit import audit
 from choral.describe.display import at_most
+from choral.phases import phase
 from choral.release.fit import fit
+from choral.show import progress
 from choral.show.progress import Recorder, in_notebook, interval_bar, rows_bar, steps_bar
 
 
@@ -147,3 +153,45 @@ def test_nothing_is_drawn_where_nobody_looks(kernel, monkeypatch):
     assert not in_notebook()
     with interval_bar() as bar, rows_bar() as rows, steps_bar() as steps:
         assert (bar, rows, steps) == (None, None, None)
+
+
+# ---- on a terminal -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """What is drawn on a terminal of eighty columns."""
+    screen = io.StringIO()
+    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=screen, force_terminal=True, width=80))
+    return screen
+
+
+def shown(screen, words):
+    """Wait until something is on the screen, which another thread draws."""
+    for _ in range(1000):
+        if words in screen.getvalue():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_phase_that_lasts_is_named_and_the_streams_are_left_alone(terminal, monkeypatch):
+    """Drawing took over standard output, and what the verifier said went to the terminal."""
+    monkeypatch.setattr(progress, "SOON", 0.0)
+    with progress.named_phases():
+        said = io.StringIO()
+        with redirect_stdout(said), phase("verifying"):
+            assert shown(terminal, "verifying")
+            with phase("counting"):
+                assert shown(terminal, "counting")
+            sys.stdout.write("holds\n")
+        assert said.getvalue() == "holds\n"
+    assert sys.stdout is not said
+
+
+def test_a_search_says_its_interval_and_then_what_comes_after_it(terminal):
+    with interval_bar() as bar:
+        bar(0.125, 0.25, "level 3, 40 lines, iteration 2")
+        assert shown(terminal, "0.125 … 0.25 bits, level 3, 40 lines, iteration 2")
+        with phase("making the code exact"):
+            assert shown(terminal, "0.125 … 0.25 bits, making the code exact")

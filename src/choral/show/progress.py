@@ -141,7 +141,7 @@ class _Line:
             if self._timer is None or not self._name:
                 return
             columns = [BarColumn(bar_width=16), _words(), TimeElapsedColumn()]
-            self._drawn = Progress(*columns, console=self._console, transient=True)
+            self._drawn = _progress(columns, self._console)
             self._drawn.add_task(self._name, total=None)
             self._drawn.start()
 
@@ -151,6 +151,11 @@ class _Line:
         if self._drawn is not None:
             self._drawn.stop()
         self._timer = self._drawn = None
+
+
+def _progress(columns: Sequence[ProgressColumn], console: Console) -> Progress:
+    """Bars that are gone afterwards, and leave the program's own streams alone: a command may be reading what it prints."""
+    return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
 
 
 def _words() -> TextColumn:
@@ -181,7 +186,7 @@ def _bar(quiet: bool, columns: Sequence[ProgressColumn]) -> Iterator[Draw | None
     elif quiet or not console.is_terminal:
         yield None
     else:
-        with Progress(*columns, console=console, transient=True) as progress:
+        with _progress(columns, console) as progress:
             task = progress.add_task("starting", total=None)
 
             def draw(done: float | None, total: float | None, message: str) -> None:
