@@ -1,7 +1,8 @@
-"""Ordinary tables: how long a fit takes, with its certified gap; beside HiGHS on the same lines; how time grows.
+"""Ordinary tables: how long a fit takes, with its certified gap; curves; beside HiGHS on the same lines; how time grows.
 
 Every row of the table runs in a process of its own, which gives its peak memory; nothing is kept between rows. Times are of
 processors (all threads together) and by the clock: on a busy machine read the former, and the ratios. Pictures go to build/.
+The companion code (n = 5) and different sensors are in scale.py, copying a table beside DuckDB in disclose.py.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ BUILD = Path(__file__).parents[1] / "build"
 PARQUET_ROWS = 10_000_000
 ROUNDS = 5
 """Of which the best counts, where a row takes a second or less."""
+LONG = 1.0
+"""Processor seconds of a phase from which on it is said how many cores it kept busy."""
 LONGEST = 1200
 """Seconds after which a row is given up."""
 HIGHS_LONGEST = 120.0
@@ -77,9 +80,23 @@ TABLES = {
 }
 
 
+class Phases:
+    """Processor and clock seconds of every phase of the work, as it names them; what has no name is the search."""
+
+    def __init__(self):
+        self.spent, self._now, self._since = {}, "search", (time.process_time(), time.perf_counter())
+
+    def __call__(self, name):
+        now = time.process_time(), time.perf_counter()
+        cpu, clock = self.spent.get(self._now, (0.0, 0.0))
+        self.spent[self._now] = cpu + now[0] - self._since[0], clock + now[1] - self._since[1]
+        self._now, self._since = name or "search", now
+
+
 def fitted(name):
     """One row of the table, in this process: fit, and verify what was fitted."""
     import choral as ch
+    from choral.phases import heard
 
     sizes, rows, options = TABLES[name]
     table = census(sizes, *(rows if isinstance(rows, tuple) else (rows,)))
@@ -89,9 +106,12 @@ def fitted(name):
         searched[:] = [max(searched[0], low), high]
 
     started = time.perf_counter(), time.process_time()
-    release = ch.fit(table, "outcome", min_count=1, progress=hear, **options)
-    done = time.perf_counter(), time.process_time()
-    assert release.verify()["verified"]
+    phases = Phases()
+    with heard(phases):
+        release = ch.fit(table, "outcome", min_count=1, progress=hear, **options)
+        done = time.perf_counter(), time.process_time()
+        assert release.verify()["verified"]
+        phases("")
     verified = time.perf_counter(), time.process_time()
     return {
         "states": len(release.disclosure.states),
@@ -101,7 +121,61 @@ def fitted(name):
         "fit": [b - a for a, b in zip(started, done, strict=True)],
         "verify": [b - a for a, b in zip(done, verified, strict=True)],
         "memory": peak(),
+        "phases": phases.spent,
     }
+
+
+def curve(rel_tol, points=10):
+    """Ten budgets together, beside each of them alone: processor seconds, and what every point is certified to."""
+    from dataclasses import replace
+
+    import choral as ch
+    from choral.design.along import solved_along
+    from choral.design.disclose import solved
+    from choral.design.limits import Limits
+    from choral.problem.pose import with_budgets
+    from choral.show.studio.curve import leakages
+
+    sizes = {"sex": 2, "race": 5, "age": 5, "education": 3}
+    release = ch.fit(census(sizes, 20_000), "outcome", ["sex", "race", "age"], list(sizes), min_count=1)
+    law, private = release.disclosure.law, replace(release.disclosure.problem, budgets=())
+    most = float(leakages(private)[-1])
+    budgets = [f"{most * ((k + 1) / points) ** 2:.4f}" for k in range(points)]
+    names = [group.name for group in private.groups]
+    problems = [with_budgets(law.table, private, dict.fromkeys(names, budget)) for budget in budgets]
+    limits = Limits(rel_tol=rel_tol)
+    solved(law, problems[0], limits)  # what is loaded once
+    alone = []
+    for problem in problems:
+        started = time.process_time()
+        solved(law, problem, limits)
+        alone.append(time.process_time() - started)
+    started = time.process_time()
+    found = list(solved_along(law, problems, limits))
+    together = time.process_time() - started
+    for point in found:
+        assert point.verify()["verified"]
+    rows = [
+        {"budget": float(b), "told": d.information, "at most": d.upper_bound}
+        for b, d in zip(budgets, found, strict=True)
+    ]
+    return {"alone": alone, "together": together, "points": rows}
+
+
+def curves():
+    """Curves of ten budgets, at the tolerance of a picture and of a number."""
+    print("\nten budgets of 150 states, three groups")
+    for rel_tol in (1e-2, 1e-3):
+        row = in_its_own_process("curve", rel_tol)
+        if isinstance(row, str):
+            print(f"  to {rel_tol:g}: {row}", flush=True)
+            continue
+        one, widest = np.mean(row["alone"]), max((p["at most"] - p["told"]) / p["told"] for p in row["points"])
+        print(
+            f"  to {rel_tol:g}: together {row['together']:.1f} s of processors, alone {sum(row['alone']):.1f} s "
+            f"({one:.2f} s a point): {row['together'] / one:.1f} points; the widest interval is {widest:.1e}",
+            flush=True,
+        )
 
 
 def counted():
@@ -164,6 +238,11 @@ def ordinary():
             f"{row['memory']} MB",
             flush=True,
         )
+        for phase, (cpu, clock) in sorted(row["phases"].items(), key=lambda spent: -spent[1][0]):
+            if cpu >= LONG:
+                print(
+                    f"{'':<28}{phase}: {cpu:.1f} s of processors in {clock:.1f} s, {cpu / clock:.1f} cores", flush=True
+                )
     row = in_its_own_process("counted")
     print(
         f"counting {PARQUET_ROWS:,} rows: {row}"
@@ -282,14 +361,16 @@ def growth(gap=1e-5):
         print(f"    picture: build/speed-{what}.svg", flush=True)
 
 
-PARTS = {"ordinary": ordinary, "highs": beside_highs, "growth": growth}
-HERE = {"fitted": fitted, "counted": counted}
+PARTS = {"ordinary": ordinary, "curves": curves, "highs": beside_highs, "growth": growth}
+HERE = {"fitted": fitted, "counted": counted, "curve": curve}
 
 
 def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="ordinary, highs, growth; all unless named")
+    parser.add_argument(
+        "parts", nargs="*", choices=[[], *PARTS], help="ordinary, curves, highs, growth; all unless named"
+    )
     parser.add_argument("--one", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.one:

@@ -58,10 +58,10 @@ def fewest(
     most = min(most, len(channel))
     down = {most: work.joined(most)}
     for codes in range(most - 1, 0, -1):
-        down[codes] = joined_codes(down[codes + 1].copy(), work.posterior, codes)
+        down[codes] = joined_codes(down[codes + 1], work.posterior, codes)
 
     def tried(codes: int) -> Floats:
-        found = common_codes(down[codes].copy(), work.posterior, rarest)
+        found = common_codes(down[codes], work.posterior, rarest)
         if work.cost(found) > allowed and not stopped():
             found = common_codes(work.improved(down[codes], allowed, stopped), work.posterior, rarest)
         return found
@@ -152,12 +152,13 @@ def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = mat
     codes = joint[joint.sum(axis=1) > 0]
     law = codes @ posterior.T
     alone = weighted_entropies(law)
-    while len(codes) > most:
+    parts = [[y] for y in range(len(codes))]
+    while len(law) > most:
         # Only codes that are close in the first coordinate of their posteriors are tried when there are many.
         order = np.argsort(law[:, -1] / law.sum(axis=1))
-        reach = len(codes) if len(codes) <= 60 or (law.shape[1] > 2 and len(codes) <= 200) else 2
+        reach = len(law) if len(law) <= 60 or (law.shape[1] > 2 and len(law) <= 200) else 2
         best: tuple[float, int, int] | None = None
-        for step in range(1, min(reach, len(codes) - 1) + 1):
+        for step in range(1, min(reach, len(law) - 1) + 1):
             a, b = order[:-step], order[step:]
             loss = weighted_entropies(law[a] + law[b]) - alone[a] - alone[b]
             k = int(loss.argmin())
@@ -168,8 +169,9 @@ def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = mat
         spare -= loss_now
         if spare < 0:
             break
-        codes[i] += codes[j]
         law[i] += law[j]
         alone[i] = weighted_entropies(law[i][None])[0]
-        codes, law, alone = (np.delete(x, j, axis=0) for x in (codes, law, alone))
-    return np.asarray(codes, dtype=np.float64)
+        parts[i] += parts[j]
+        del parts[j]
+        law, alone = np.delete(law, j, axis=0), np.delete(alone, j)
+    return np.array([codes[part].sum(axis=0) for part in parts], dtype=np.float64).reshape(len(parts), codes.shape[1])
