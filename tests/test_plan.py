@@ -181,3 +181,10 @@ def test_extreme_points_that_are_few_though_they_could_be_many_are_listed(values
     assert (d.solution.solver, d.status) == ("enumeration", Status.OPTIMAL)
     assert d.gap < 1e-14
     assert values > 5 or d.verify()["verified"]
+
+
+def test_a_large_problem_is_not_walked_to_see_whether_its_points_are_few(monkeypatch):
+    """To find the first basis takes states² times equations, in integers: hours for thousands of states."""
+    monkeypatch.setattr(enumeration, "TRIED_START", 100)
+    monkeypatch.setattr(enumeration, "_listed", lambda *_: pytest.fail("it was walked"))
+    assert enumeration.few_points(pose(_law(random.Random(5), (3, 3, 4), 5))) is None

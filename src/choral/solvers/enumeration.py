@@ -42,7 +42,9 @@ BATCH = 512
 TRIED = 20_000
 """Bases, a second or two of them, that are walked to see whether extreme points are few though they could be many ..."""
 TRIED_ENTRIES = 50_000_000
-"""... and entries of their tables together."""
+"""... and entries of their tables together ..."""
+TRIED_START = 5_000_000
+"""... and states times entries, in integers, to find the first of them: another second."""
 
 OBJECT = 40
 """Bytes of a Python integer in a table or at its right-hand side, about."""
@@ -108,6 +110,8 @@ def few_points(problem: Problem) -> int | None:
     """
     if problem not in _known:
         entries = problem.size * max(1, len(incidence(problem).independent))
+        if problem.size * entries > TRIED_START:
+            return None
         try:
             _known[problem] = _listed(problem, _Limits(bases=min(TRIED, TRIED_ENTRIES // entries)))
         except UnfinishedError:
