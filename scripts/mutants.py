@@ -40,6 +40,8 @@ SEED = 16
 """Of the sample, so that it is the same each time."""
 FORGED = 150
 """Files of the bank that are forged at random; the suite has the same ones."""
+DOUBTED = 3
+"""Times that each file's claims, and its proof, are changed at random."""
 SECONDS = 20
 """Of processor time that a mutant may take: many times what the whole bank takes."""
 STEPS = 10**7
@@ -291,8 +293,9 @@ class Bank:
         refused, taken = bank.listed()
         texts = [*taken, *(bank.resealed(document) for document in bank.honest().values()), *refused]
         texts += [text for _, text in bank.rewritten(draw)] + [text for _, text in bank.forged(draw, count)]
-        plain = verifier.mutated(None)
+        plain, doubts = verifier.mutated(None), [text for _, text in bank.doubted(draw, DOUBTED)]
         asked = [(text, until) for until in ("privacy", "bound") for text in dict.fromkeys(texts)]
+        asked += [(text, "bound") for text in dict.fromkeys(doubts)]
         self.cases = [(text, until, said(plain, text, until)) for text, until in asked]
 
     def kills(self, space: dict[str, Any], core: bool) -> int:

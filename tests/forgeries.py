@@ -439,3 +439,65 @@ TEXTS = [
     lambda t: t.replace("]]", "],]", 1),
 ]  # fmt: skip
 """What is no file, of the text of one."""
+
+
+def without_its_version(document, draw):
+    """A proof of version 2 in a file of version 1."""
+    document["version"] = 1
+
+
+def lost(document, draw):
+    """A part of a proof is gone, empty, or of another kind."""
+    key = draw.choice(sorted(set(document["bound"]) - {"kind"}))
+    document["bound"][key] = draw.choice([None, [], {}, 0, [[]], [None]])
+
+
+def fewer(document, draw):
+    """A list of a proof, or one within it, lacks its last item, or has its first twice."""
+    key = draw.choice(sorted(key for key, value in document["bound"].items() if isinstance(value, list) and value))
+    holder = document["bound"][key]
+    inner = draw.choice(holder)
+    holder = draw.choice([holder, inner if isinstance(inner, list) and inner else holder])
+    if draw.random() < 0.5:
+        holder.pop()
+    else:
+        holder.insert(0, holder[0])
+
+
+def a_longer_line(document, draw):
+    """A line of a tree has a coefficient more than the target has values."""
+    document["bound"]["lines"][0].append("0")
+
+
+def another_group(document, draw):
+    """The group bound of a group that is not there."""
+    document["bound"] = {"kind": "group", "group": draw.choice([-1, 9, True, "0", len(document["protect"])])}
+
+
+def from_behind(document, draw):
+    """A place in a list is counted from its end, as no other reader would."""
+    sides = len(document["bound"]["low"])
+    node = next(node for node in document["bound"]["tree"] if len(node) == 2 and node[0] < sides - 1)
+    node[0] -= sides
+
+
+def swapped_with_its_next(document, draw):
+    """Columns are said to be exchangeable that are not."""
+    columns = document["use"]
+    document["bound"]["exchangeable"] = [draw.sample(columns, min(len(columns), 3))]
+
+
+OF_BOUNDS = [
+    without_its_version,
+    lost,
+    lost,
+    lost,
+    fewer,
+    fewer,
+    fewer,
+    a_longer_line,
+    another_group,
+    from_behind,
+    swapped_with_its_next,
+]
+"""What no proof of a bound has; privacy is as it was."""

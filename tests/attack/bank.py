@@ -10,23 +10,33 @@ import copy
 import functools
 import json
 import random
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
+from unittest import mock
 
 import forgeries
 import test_second_verifier as pair
 import test_verifier_attacks as known
-from attack import forging
+from attack import forging, trees
 
 import choral as ch
 from choral.exact.certificate import document_to_text, sealed
+from choral.verifier import command, proof_lines
+from choral.verifier.claims import ClaimFailed
 
 PURPOSES = {
     "accuracy": lambda: ch.disclose(ch.examples.bsc_and_bec(), "W", utility="accuracy"),
     "a loss": lambda: ch.disclose(pair.LAW, "W", ["Z"], ["Z", "V", "X"], utility={("go", 0): 1, ("stay", 1): 3}),
+    "accuracy given": lambda: ch.disclose(pair.LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"], utility="accuracy"),
     "squares": lambda: ch.disclose(pair.LAW, "X", ["Z", "V"], ["Z", "V", "W"], utility="squares"),
     "squares by rank": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], utility="squares"),
 }
 """Files of version 2 that are good for something else than bits."""
+FOUR = ch.Joint.from_counts(
+    {(w, a, b): 1 + (3 * w + 5 * a * b + 7 * w * a + b) % 9 for w in range(4) for a in (0, 1) for b in (0, 1, 2)},
+    names=["W", "A", "B"],
+)
+"""A target of four values, about which lines alone prove little."""
 PROOFS = {
     "lines": lambda: ch.disclose(pair.LAW, "W", ["Z", "V"], ["Z", "V", "X"], solver="sandwich", tol=1e-3),
     "three values": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], solver="sandwich", tol=1e-2),
@@ -41,7 +51,7 @@ PROOFS = {
     "two sensors": lambda: ch.disclose(
         ch.Sensors([Fraction(2, 3), Fraction(1, 3)], [ch.bsc(Fraction(1, 10)), ch.bsc(Fraction(1, 5))])
     ),
-    "tree": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], solver="branching", tol=1e-2),
+    "tree": lambda: ch.disclose(FOUR, "W", solver="branching", rel_tol=0.1),
     "a condition determines": lambda: ch.disclose(ch.examples.noisy_copies(1), "W", ["X1", "X1 | W"], ["W", "X1"]),
 }
 """One for each kind of proof of a bound."""
@@ -56,7 +66,7 @@ def written(document):
 def honest():
     """Small honest documents of every kind of law, promise, proof and purpose, by name; not to be changed."""
     made = {name: pair.MADE[name] for name in ("given", "given a pair", "given one value", "three of five", "values")}
-    made |= PURPOSES | PROOFS
+    made |= PURPOSES | PROOFS | {"given, two laws": pair.MADE["given, two laws"]}
     return {name: written(document) for name, document in known.HONEST.items()} | {
         name: written(make().document) for name, make in made.items()
     }
@@ -86,6 +96,48 @@ def rewritten(draw: random.Random):
         document = copy.deepcopy(honest()[name])
         forging.same_in_other_words(document, draw)
         yield name, resealed(document)
+
+
+def doubted(draw: random.Random, each: int):
+    """Texts whose privacy is as it was, with another number in what is claimed, or in what proves it; and no proofs."""
+    for name in sorted(honest()):
+        for change in [forging.claim_more, forging.another_proof] * each + forgeries.OF_BOUNDS:
+            document = copy.deepcopy(honest()[name])
+            try:
+                change(document, draw)
+            except (KeyError, IndexError, TypeError, ValueError):
+                continue  # it has nothing of this kind
+            yield name, resealed(document)
+    for change in trees.FORGED * each:
+        document = copy.deepcopy(honest()["tree"])
+        change(document["bound"], draw)
+        yield "tree", resealed(document)
+    for change in (too_small, without_a_price):
+        yield "leakage", resealed(as_if_proved(copy.deepcopy(honest()["leakage"]), change))
+
+
+def too_small(proof):
+    """Multipliers of a budget are half of what its price demands."""
+    for row in proof["multipliers"]:
+        row[:] = [f"{text.partition('/')[0]}/{2 * int(text.partition('/')[2] or '1', 16):x}" for text in row]
+
+
+def without_a_price(proof):
+    """A budget has multipliers and costs nothing."""
+    proof["prices"] = ["0" for _ in proof["prices"]]
+
+
+def as_if_proved(document, change):
+    """A document with another proof of its bound, and with the bound that it would give if nobody looked at it."""
+    change(document["bound"])
+    document["claims"]["upper_bound"] = "9.000000000000000"
+    try:
+        with mock.patch.object(proof_lines, "need"):
+            command.verify(resealed(document))
+    except ClaimFailed as failed:
+        found = Decimal(failed.reason.rpartition(" ")[2])
+    document["claims"]["upper_bound"] = f"{found.quantize(Decimal('1e-15'), ROUND_CEILING):f}"
+    return document
 
 
 def listed():

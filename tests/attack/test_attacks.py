@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import random
 
+import forgeries
 import pytest
 from attack.all import ATTACKS
 from attack.tally import Tally
+
+from choral.verifier import command
+from choral.verifier.claims import ClaimFailed
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -41,3 +46,36 @@ def test_what_was_found_once_is_mended(where, tmp_path):
     tally = Tally()
     attack.round(random.Random(where), tmp_path, tally)
     assert tally.broken == []
+
+
+def no_proofs():
+    """Files that are private and whose bound nothing proves, each in one way."""
+    from attack import bank
+    from test_verifier_attacks import HONEST
+
+    tree, rank = (bank.written(bank.PROOFS[name]().document) for name in ("tree", "rank"))
+    for change in (forgeries.a_longer_line, forgeries.from_behind, forgeries.without_its_version):
+        yield f"tree, {change.__name__}", tree, lambda document, change=change: change(document, None)
+    yield "rank, without its version", rank, lambda document: forgeries.without_its_version(document, None)
+    for change in (bank.too_small, bank.without_a_price):
+        leakage = bank.written(HONEST["leakage"])
+        yield (
+            f"leakage, {change.__name__}",
+            leakage,
+            lambda document, change=change: bank.as_if_proved(document, change),
+        )
+
+
+def test_a_bound_that_nothing_proves_is_refused():
+    """Mutants of the verifier without one check each took these (`scripts/mutants.py`)."""
+    from attack import bank
+
+    for words, honest, change in no_proofs():
+        command.verify(bank.resealed(honest))
+        document = copy.deepcopy(honest)
+        change(document)
+        text = bank.resealed(document)
+        command.verify(text, until="privacy")
+        with pytest.raises(ClaimFailed) as refused:
+            command.verify(text)
+        assert refused.value.claim == "upper bound", words
