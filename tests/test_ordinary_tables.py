@@ -233,3 +233,15 @@ def test_a_number_of_many_values_as_the_target_says_what_else_could_be_asked():
     assert said.startswith("years is a number of 23 values")
     other = ch.fit(rows, "years", ["sex"], bins="years=q4", time_limit=1)
     assert not any("--utility squares" in remark for remark in other.remarks)
+
+
+def test_a_column_whose_name_could_be_misread_can_be_left_out_by_the_line_that_is_said(tmp_path):
+    """An ordinary table could not be used at all for one name with a plus, though nothing was asked about that column."""
+    rows = [{**row, "bonus + stocks": i % 3} for i, row in enumerate(people())]
+    table = write(tmp_path / "t.csv", rows)
+    with pytest.raises(LawError, match="could be misread") as caught:
+        command("bounds", table, tmp_path, "--drop", "age")
+    assert "--drop 'age,bonus + stocks'." in caught.value.remedy
+    assert command("bounds", table, tmp_path, "--drop", "age,bonus + stocks", "--id", "who").exit_code == 0
+    with pytest.raises(LawError, match="could be misread"):
+        fit(rows, "W", [("bonus + stocks",)], drop=["bonus + stocks"])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from choral.describe.reading import readable_names
-from choral.errors import ColumnError, ProblemError
+from choral.errors import ColumnError, LawError, ProblemError
 from choral.problem.question import Question, Roles
 from choral.tables.bins import Bins
 from choral.tables.points import Points
 from choral.tables.rare import RULES
 from choral.tables.recipe import MISSING, UNSEEN
 from choral.tables.source import AsRead, Source
+from choral.verifier.names import why_unreadable
 
 MIN_COUNT = 5
 """Combinations of used values that occur less often are merged, unless told: of fewer records a frequency says little."""
@@ -103,7 +105,14 @@ class TableRules:
         table.require([*self.drop], "drop")
         for option, name in (("weight", self.weight), ("counts", self.counts)):
             table.require([] if name is None else [name], option)
-        names = readable_names([name for name in table.columns if name != self.id])
+        names = [name for name in table.columns if name != self.id]
+        left = [name for name in names if name not in self.apart]
+        try:
+            readable_names(left)
+        except LawError as error:  # of a table of many columns one name need not keep all the others from being used
+            odd = [name for name in left if why_unreadable(name) and "," not in name]
+            line = f" Or leave it out: --drop {shlex.quote(','.join([*self.drop, *odd]))}." if odd else ""
+            raise LawError(error.what, f"{error.remedy}{line}") from None
         if not self.apart:
             return question.about(names)
         roles = question.about(names)
@@ -115,6 +124,7 @@ class TableRules:
             if name in {*roles.reveal, *used} or (name in private and name not in self.drop):
                 what = "drop" if name in self.drop else "weight" if name == self.weight else "counts"
                 raise ProblemError(f"`{what}` leaves out '{name}', which is asked for.", "Name it in one place.")
+        readable_names([name for name in self.apart if name in private])
         left = [name for name in names if name not in self.apart or name in private]
         if private.intersection(self.drop) and question.use is None:
             seen = [name for name in left if name not in self.apart and (name not in roles.reveal or name in private)]
