@@ -9,6 +9,8 @@ import pytest
 from in_process import choral
 
 import choral as ch
+from choral.show.plots.two_sides import Line, _label
+from choral.show.wrapping import wrapped
 
 ASKED = ("--reveal", "outcome", "--protect", "sex,region", "--use", "sex,region,smoker,town")
 FEW = ("--use", "sex,region,smoker")
@@ -116,3 +118,18 @@ def test_every_digit_is_there_when_asked_for(tmp_path):
     assert re.search(r"^nullity of P +\d+$", form, re.MULTILINE)
     assert f"{d.bounds.upper_bound:.9f} bits" in form
     assert "nullity" in choral("plan", "example:clinic", "--reveal", "diagnosis", "--verbose").stdout
+
+
+def test_no_line_ends_inside_a_number_an_interval_or_a_promise():
+    text = "label        it is cut at [41, 48) and told 0.001 bits or < 0.001 bits, right 75.9 % of it: 'sex | region'"
+    for columns in range(40, 80):
+        whole = " ".join(wrapped(text, columns).split())
+        assert whole == " ".join(text.split())
+        for kept in ("[41, 48)", "0.001 bits", "< 0.001 bits", "75.9 %", "'sex | region'"):
+            assert any(kept in line for line in wrapped(text, columns).splitlines()), columns
+
+
+def test_others_are_not_cut_in_the_middle():
+    line = Line("3 other values", 0.314, 0.314, 0.314, "31.4 %")
+    assert _label(line, 30) == "3 other values: 31.4 %"
+    assert _label(line, 19) == "3 others: 31.4 %"

@@ -17,6 +17,8 @@ WIDEST = 80
 """Columns of text that are read with ease; a wider terminal does not make lines longer."""
 GLUE = "\ue000"
 """Stands for a blank that no line is broken at: a letter that no name may have."""
+KEPT = re.compile(r"'[^']{1,40}'|\[[^][()]{1,24}\)|\d %|(< )?\d[\d.]* bits?\b")
+"""What no line ends in: something to copy, an interval, a number with its unit."""
 LABEL = 13
 """Columns of the label at the left of a line."""
 
@@ -41,8 +43,8 @@ def wrapped(line: str, columns: int | None, label: int = LABEL) -> str:
 
 
 def _filled(text: str, columns: int, indent: str = "") -> str:
-    """Words in lines; what stands in quotes stays together, to be copied, and a number with its unit."""
-    kept = re.sub(r"'[^']{1,40}'|\d %|(< )?\d[\d.]* bits?\b", lambda found: found[0].replace(" ", GLUE), text)
+    """Words in lines; what stands in quotes stays together, to be copied, a number with its unit, an interval."""
+    kept = KEPT.sub(lambda found: found[0].replace(" ", GLUE), text)
     lines = textwrap.fill(kept, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return lines.replace(GLUE, " ")
 

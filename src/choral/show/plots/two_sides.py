@@ -260,7 +260,10 @@ def _panel(alt: Any, panel: Panel, shares: Sequence[float], colour: str, width: 
 
 
 def _label(line: Line, most: int) -> str:
-    return f"{short(line.name, max(4, most - len(line.text) - 2))}: {line.text}"
+    """A line's name and share in so many letters: what is cut says so, and the other values are others."""
+    room = max(4, most - len(line.text) - 2)
+    name = line.name if len(line.name) <= room else line.name.replace(" other values", " others")
+    return f"{short(name, room)}: {line.text}"
 
 
 def _apart(ends: list[dict[str, Any]], height: int) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,9 +94,20 @@ def _withheld(document: Mapping[str, Any]) -> str:
     return f"The card gives no figures about the target: {why}."
 
 
+def _binned(columns: Sequence[str], said: str) -> str:
+    """The columns of a group; where the guarantee says so, that of one its bin is private.
+
+    >>> _binned(["sex", "age"], "… independent of sex and age (in 8 bins): …")
+    'sex+age (in 8 bins)'
+    """
+    bins = (re.search(rf"(?<!\w){re.escape(name)} \(in \d+ bins\)", said) for name in columns)
+    return "+".join(name if found is None else found[0] for name, found in zip(columns, bins, strict=True))
+
+
 def _promised(document: Mapping[str, Any]) -> Html:
-    exact = ["+".join(group["columns"]) for group in document["protect"] if group["budget"] is None]
-    loose = ["+".join(group["columns"]) for group in document["protect"] if group["budget"] is not None]
+    said = " ".join(document["guarantee"])
+    exact = [_binned(group["columns"], said) for group in document["protect"] if group["budget"] is None]
+    loose = [_binned(group["columns"], said) for group in document["protect"] if group["budget"] is not None]
     parts = []
     if exact:
         parts.append(f"The code of a record tells nothing about {_names(exact)}, exactly.")

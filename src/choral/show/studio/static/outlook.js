@@ -73,10 +73,11 @@ function showEstimate(quick) {
     return;
   }
   const learned = quick.learned ? ", by a learned score" : "";
+  const [told, most] = [bits(quick.information), atMost(quick.upper_bound)];
   at("quick").replaceChildren(
     h("p", { id: "estimated", class: "good" }, `Quick estimate: ${quick.said}.`),
     guesses(quick.guesses, "expected"),
-    h("p", { class: "quiet" }, `${bits(quick.information)} to ${atMost(quick.upper_bound)}, with ${many(quick.codes, "code")}${learned}. `
+    h("p", { class: "quiet" }, `${told === most ? told : `${told} to ${most}`}, with ${many(quick.codes, "code")}${learned}. `
       + "Solving makes it exact, certified and ready to be given away."),
     ...quick.remarks.map((text) => h("p", { class: "quiet" }, text)));
   at("feasible").className = "quiet"; // guesses first, then what is known in bits
