@@ -469,6 +469,12 @@ def a_longer_line(document, draw):
     document["bound"]["lines"][0].append("0")
 
 
+def a_longer_row(document, draw):
+    """The name of an equation of a condition, or of a further law, has a part more."""
+    for row in [row for row in document["bound"]["rows"] if isinstance(row[0], str)]:
+        row.append(0)
+
+
 def another_group(document, draw):
     """The group bound of a group that is not there."""
     document["bound"] = {"kind": "group", "group": draw.choice([-1, 9, True, "0", len(document["protect"])])}
@@ -496,6 +502,7 @@ OF_BOUNDS = [
     fewer,
     fewer,
     a_longer_line,
+    a_longer_row,
     another_group,
     from_behind,
     swapped_with_its_next,

@@ -21,8 +21,10 @@ from attack import forging, trees
 
 import choral as ch
 from choral.exact.certificate import document_to_text, sealed
-from choral.verifier import command, proof_lines
+from choral.verifier import command, proof_extreme_points, proof_lines
 from choral.verifier.claims import ClaimFailed
+from choral.verifier.numbers import rational
+from choral.verifier.vertices import extreme_points
 
 PURPOSES = {
     "accuracy": lambda: ch.disclose(ch.examples.bsc_and_bec(), "W", utility="accuracy"),
@@ -112,27 +114,50 @@ def doubted(draw: random.Random, each: int):
         document = copy.deepcopy(honest()["tree"])
         change(document["bound"], draw)
         yield "tree", resealed(document)
+    unseen = mock.patch.object(proof_lines, "need")
     for change in (too_small, without_a_price):
-        yield "leakage", resealed(as_if_proved(copy.deepcopy(honest()["leakage"]), change))
+        yield "leakage", resealed(as_if_proved(copy.deepcopy(honest()["leakage"]), change, unseen))
+    for name in ("joint", "sensors"):
+        for state in range(len(honest()[name]["channel"]["states"])):
+            change, hidden = without_a_state(state)
+            yield name, resealed(as_if_proved(copy.deepcopy(honest()[name]), change, hidden))
 
 
-def too_small(proof):
+def too_small(document):
     """Multipliers of a budget are half of what its price demands."""
-    for row in proof["multipliers"]:
+    for row in document["bound"]["multipliers"]:
         row[:] = [f"{text.partition('/')[0]}/{2 * int(text.partition('/')[2] or '1', 16):x}" for text in row]
 
 
-def without_a_price(proof):
+def without_a_price(document):
     """A budget has multipliers and costs nothing."""
-    proof["prices"] = ["0" for _ in proof["prices"]]
+    document["bound"]["prices"] = ["0" for _ in document["bound"]["prices"]]
 
 
-def as_if_proved(document, change):
-    """A document with another proof of its bound, and with the bound that it would give if nobody looked at it."""
-    change(document["bound"])
+def without_a_state(state):
+    """A multiplier that is too large at every extreme point with this state; and how not to see any of them.
+
+    Nothing is told, so that no bound is below what is.
+    """
+
+    def change(document):
+        forgeries.silent(document)
+        multipliers = document["bound"]["multipliers"]
+        more = rational(multipliers[state], "") + Fraction(1, 1024)
+        multipliers[state] = f"{more.numerator:x}/{more.denominator:x}"
+
+    def others(columns, weights):
+        return (point for point in extreme_points(columns, weights) if state not in point)
+
+    return change, mock.patch.object(proof_extreme_points, "extreme_points", others)
+
+
+def as_if_proved(document, change, hidden):
+    """A document with another proof of its bound, and with the bound that it would give if that were not looked at."""
+    change(document)
     document["claims"]["upper_bound"] = "9.000000000000000"
     try:
-        with mock.patch.object(proof_lines, "need"):
+        with hidden:
             command.verify(resealed(document))
     except ClaimFailed as failed:
         found = Decimal(failed.reason.rpartition(" ")[2])

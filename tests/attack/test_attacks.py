@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import random
+from unittest import mock
 
 import forgeries
 import pytest
 from attack.all import ATTACKS
 from attack.tally import Tally
 
-from choral.verifier import command
+from choral.verifier import command, proof_lines
 from choral.verifier.claims import ClaimFailed
 
 
@@ -57,13 +58,11 @@ def no_proofs():
     for change in (forgeries.a_longer_line, forgeries.from_behind, forgeries.without_its_version):
         yield f"tree, {change.__name__}", tree, lambda document, change=change: change(document, None)
     yield "rank, without its version", rank, lambda document: forgeries.without_its_version(document, None)
-    for change in (bank.too_small, bank.without_a_price):
-        leakage = bank.written(HONEST["leakage"])
-        yield (
-            f"leakage, {change.__name__}",
-            leakage,
-            lambda document, change=change: bank.as_if_proved(document, change),
-        )
+    unseen = mock.patch.object(proof_lines, "need")
+    ways = [("leakage", change, unseen) for change in (bank.too_small, bank.without_a_price)]
+    ways += [("joint", *bank.without_a_state(state)) for state in (0, 7)]
+    for name, *way in ways:
+        yield f"{name}, {way}", bank.written(HONEST[name]), lambda document, way=way: bank.as_if_proved(document, *way)
 
 
 def test_a_bound_that_nothing_proves_is_refused():
