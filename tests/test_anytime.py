@@ -126,12 +126,19 @@ def test_the_time_limit_of_a_fit_began_with_the_command():
         assert clock.stopped()
     with Limits(time_limit=1000).running() as clock:
         clock.expect(2000)
+        assert not clock.stopped()  # there is always some time for a first level
+        assert clock.left() < 501
+        clock.expect(2000)
         assert clock.stopped()
         clock.expect(1)
         assert not clock.stopped()
         with clock.part(0.5):
             assert clock.left() < 500
         assert clock.left() > 500
+    with Limits(time_limit=1000, roughly=True).running() as clock:
+        clock.expect(2000)
+        clock.expect(2000)
+        assert not clock.stopped()
 
 
 def test_enumeration_that_does_not_end_gives_what_another_way_finds(monkeypatch):

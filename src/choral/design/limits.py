@@ -59,6 +59,8 @@ class Limits:
     """When the time limit began, where that was before the search: counting and learning are within it too."""
     verified: bool = False
     """Whether the time limit is for verifying what is found, too."""
+    roughly: bool = False
+    """Whether the time limit is for the search alone, where what comes after it is known to be short."""
 
     def for_people(self) -> Limits:
         """At most as many codes as a person reads, the fewest that lose a percent, from a search to a tenth of that."""
@@ -162,7 +164,12 @@ class Clock:
             self.outer.interrupt()
 
     def expect(self, after: float) -> None:
-        """So many seconds of work come after the search, if it ends now."""
+        """So many seconds of work come after the search, if it ends now; what is told first leaves half of the time to it."""
+        if self.limits.roughly:
+            return
+        remaining = self.limits.remaining()
+        if self.after == 0.0 and remaining is not None:
+            after = min(after, remaining / (2 * MARGIN * self.slowness()))
         self.after = after
 
     def slowness(self) -> float:

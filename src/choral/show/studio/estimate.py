@@ -83,7 +83,7 @@ def estimate(choices: Choices, source: Source) -> dict[str, Any]:
 
 
 def _quick(choices: Choices) -> Limits:
-    return Limits(rel_tol=CLOSE, time_limit=SECONDS, codes=choices.codes)
+    return Limits(rel_tol=CLOSE, time_limit=SECONDS, codes=choices.codes, roughly=True)
 
 
 def _costs(choices: Choices, source: Source, posed: Posed, told: Meaning) -> list[dict[str, Any]]:
