@@ -63,7 +63,7 @@ attack: .venv/ready .venvs/attack/ready
 mutants: .venv/ready
 	PYTHONPATH=tests $(BIN)/python scripts/mutants.py
 
-bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
+bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready .venvs/interpret/ready
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
 	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
 	$(BIN)/python bench/speed.py
@@ -73,6 +73,7 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready
 	$(BIN)/python bench/disclose.py
 	$(BIN)/python bench/out_of_sample.py
 	$(BIN)/python bench/tables.py
+	INTERPRET_PYTHON=.venvs/interpret/bin/python $(BIN)/python bench/teacher.py
 	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py
 	FAIRLEARN_PYTHON=.venvs/fairlearn/bin/python $(BIN)/python bench/fairness.py
 	$(BIN)/python bench/promises.py
@@ -99,6 +100,11 @@ bench-long: .venv/ready .venvs/dit/ready
 .venvs/fairlearn/ready:
 	$(PYTHON) -m venv .venvs/fairlearn
 	.venvs/fairlearn/bin/python -m pip install --quiet --disable-pip-version-check fairlearn==0.15.0
+	touch $@
+
+.venvs/interpret/ready:
+	$(PYTHON) -m venv .venvs/interpret
+	.venvs/interpret/bin/python -m pip install --quiet --disable-pip-version-check interpret-core==0.7.8
 	touch $@
 
 .venv/ready: requirements.txt pyproject.toml
