@@ -16,7 +16,7 @@ from choral.problem.promises import read_promise
 from choral.release.fit import Posed, pose_table, release_of
 from choral.release.meaning import Meaning
 from choral.show.studio.question import Choices
-from choral.show.studio.result import guess
+from choral.show.studio.result import guess, sentence
 from choral.tables.source import Source
 
 CLOSE = 1e-2
@@ -76,7 +76,7 @@ def estimate(choices: Choices, source: Source) -> dict[str, Any]:
         "learned": posed.recipe.points is not None,
         "states": posed.problem.size,
         "use": list(posed.recipe.use),
-        "remarks": list(release.remarks),
+        "remarks": [sentence(remark) for remark in release.remarks],
         "costs": _costs(choices, source, posed, meaning),
         "seconds": time.monotonic() - began,
     }

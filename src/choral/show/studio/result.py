@@ -62,7 +62,7 @@ def view_of(
         "value_bound": found.value_bound,
         "learned": recipe.points is not None,
         "to_come": None if meaning.to_come is None else float(meaning.to_come.guess_after),
-        "remarks": [*release.remarks, *(line.partition("  ")[2].strip() for line in meaning.lines())],
+        "remarks": [sentence(line) for line in (*release.remarks, *meaning.lines())],
         "copies": copies(question, table, found, columns),
         "reveal": found.problem.target.name,
         "protect": [spoken(group.columns, bins_of(recipe)) for group in found.problem.groups],
@@ -119,6 +119,17 @@ def leakage_in_words(release: Release) -> dict[str, float]:
     """I(Z;Y) of every protected group; where a column is binned its name says so."""
     found, bins = release.disclosure, bins_of(release.recipe)
     return {spoken(group.columns, bins): found.leakage[group.name] for group in found.problem.groups}
+
+
+def sentence(line: str) -> str:
+    """A remark, or a line of a command with its label, as a sentence.
+
+    >>> sentence("who knows    the bin guesses sex right 60 %"), sentence("to come      codes tell 0.2 bits")
+    ('Who knows the bin guesses sex right 60 %.', 'Codes tell 0.2 bits.')
+    """
+    label, _, words = line.partition("  ")
+    text = " ".join(line.split()) if label == "who knows" or not words else words.strip()
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
 def summary(release: Release) -> list[str]:
