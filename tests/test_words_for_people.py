@@ -77,6 +77,7 @@ def said(tmp_path_factory):
     return every
 
 
+@pytest.mark.slow  # all of them run once, for whichever test comes first
 @pytest.mark.parametrize("name", COMMANDS)
 def test_lines_fit_and_numbers_are_short(said, name):
     lines = said[name].splitlines()
@@ -86,6 +87,7 @@ def test_lines_fit_and_numbers_are_short(said, name):
         assert word not in said[name].replace("the rank,", "")  # which --verbose is said to have
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["demo", "bounds", "suggest", "fit", "verify", "audit"])
 def test_guesses_come_before_bits(said, name):
     words = " ".join(said[name].split())
@@ -94,6 +96,7 @@ def test_guesses_come_before_bits(said, name):
     assert guess.start() < words.index(" bits")
 
 
+@pytest.mark.slow
 def test_what_is_said_is_what_is_there(said):
     d = ch.disclose(ch.examples.clinic(), reveal="diagnosis")
     before, after = (f"{100 * float(share):.3g} %" for share in (d.guess_before, d.guess_after))
