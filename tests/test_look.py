@@ -123,9 +123,11 @@ def test_columns_that_are_not_there_are_named(option):
         _look(_rows(age=lambda i: i % 4), **{option: "agee" if option == "id" else ["agee"]})
 
 
-def test_what_is_protected_is_not_dropped():
-    with pytest.raises(ColumnError, match=r"`drop` names 'sex'"):
-        _look(_rows(), drop=["sex"])
+def test_the_target_is_not_dropped_and_what_is_protected_is_then_not_looked_at():
+    with pytest.raises(ColumnError, match=r"`drop` names 'W', which is revealed"):
+        _look(_rows(), drop=["W"])
+    [sex] = [column for column in _look(_rows(), drop=["sex"]).columns if column.name == "sex"]
+    assert (sex.role, sex.fate, sex.why) == ("protected", "left out", "protected, and not looked at, as asked")
 
 
 def test_ten_thousand_columns_get_a_clear_word(tmp_path):
