@@ -22,8 +22,8 @@ from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
+from choral.solvers.lines import chords, elimination, memory
 from choral.solvers.lines import chunks as chunks_of
-from choral.solvers.lines import elimination, memory
 from choral.solvers.lines.chords import ENTROPY, chord_costs, interpolated_multipliers, slopes
 from choral.solvers.lines.classes import ClassesFirst
 from choral.solvers.lines.indicators import ByIndicators, Indicators
@@ -646,3 +646,19 @@ def test_a_bound_is_stated_as_it_is_recomputed_where_multipliers_are_huge():
     ]
     d = ch.disclose(ch.Sensors([F(3, 4), F(1, 4)], channels, scores=[[1, -2], [2, 1], [0, -2]]))
     assert d.verify()["verified"]
+
+
+def test_many_equations_begin_with_fewer_lines_and_end_alike(monkeypatch):
+    """Two searches that begin with other lines prove intervals of the same number."""
+    draw = np.random.default_rng(3)
+    p, q = draw.dirichlet(np.full(40, 5.0)), draw.random(40)
+    M = np.column_stack([np.arange(40) % 12 == v for v in range(11)]).astype(float)
+    M, found = M - p @ M, []
+    for many in (10, 1000):
+        monkeypatch.setattr(chords, "MANY_EQUATIONS", many)
+        cells = chords.Chords.over(chords.ENTROPY, p, M, q)
+        found.append((cells.first().lines, enclosed(cells, p, M, rel_tol=1e-2)))
+    (few, one), (usual, other) = found
+    assert few < usual
+    assert one.gap <= 1e-2 * one.information
+    assert max(one.information, other.information) <= min(one.upper_bound, other.upper_bound)

@@ -32,6 +32,9 @@ PRIOR_CELL = 1e-6
 """Relative half-width of the cell around the prior in the first certificate: its error is far below any tolerance."""
 FIRST_LINES = 16
 """Chords of the first level: a tenth of the information is usually left open, and it costs next to nothing."""
+MANY_EQUATIONS, FEWER_LINES = 100, 8
+"""With more equations than these a step takes time like the cube of lines × equations: half the lines, at first, leave a
+quarter of the information open in place of a tenth, at an eighth of the price."""
 NARROW = 0.1
 """Half-width of the new cell around a code, as a share of its cell: its error falls by a hundred if the code stays."""
 SPLIT = 0.02
@@ -215,7 +218,8 @@ class Chords:
 
     def first(self) -> Chords:
         """The cells of the first level."""
-        return self._with(np.linspace(self.at[0], self.at[-1], FIRST_LINES + 1))
+        lines = FIRST_LINES if self.M.shape[1] <= MANY_EQUATIONS else FEWER_LINES
+        return self._with(np.linspace(self.at[0], self.at[-1], lines + 1))
 
     def simple_bounds(self) -> Iterator[tuple[Chords, Array]]:
         """Multipliers that regress q on M: exact where M determines q."""
