@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 SLOW = {line.split(maxsplit=1)[1] for line in Path(__file__).with_name("slow.txt").read_text().splitlines()}
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts something in the background has it ignore Ctrl-C, and what it starts in turn: some tests send one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None, print_blob=True)

@@ -12,6 +12,7 @@ import pytest
 from jupyter_client import KernelManager
 
 import choral as ch
+from choral.describe.display import at_most
 
 PATIENCE = 120
 """Seconds that a cell may take, on a busy machine."""
@@ -89,9 +90,10 @@ def test_the_interval_is_drawn_in_one_place_and_gone_at_the_end(run):
     assert html[0] == '<progress value="0" max="1"></progress> starting'
     assert html[-1] == ""
     moments = ast.literal_eval(sent[-1][1]["data"]["text/plain"])
-    assert len(moments) == len(html) - 2 >= 1
-    for shown, (information, upper_bound, message) in zip(html[1:-1], moments, strict=True):
-        assert f"{information:.9f} … {upper_bound:.9f} bits  {message}" in unescape(shown)
+    shown = [unescape(text) for text in html[1:-1] if 'max="12"' in text]  # the others name a phase
+    assert len(shown) == len(moments) >= 1
+    for text, (information, upper_bound, message) in zip(shown, moments, strict=True):
+        assert text.endswith(f"> {information:.3g} … {at_most(upper_bound)} bits, {message}")
     last = ch.disclose(ch.examples.noisy_copies(3))
     assert moments[-1][1] >= last.information >= moments[-1][0] - 1e-9
 
@@ -99,7 +101,7 @@ def test_the_interval_is_drawn_in_one_place_and_gone_at_the_end(run):
 def test_rows_and_a_search_that_fails(run):
     sent = run("with progress.rows_bar() as bar:\n    bar(1000, 4000)")
     assert [content["data"]["text/html"] for _, content in sent][1:] == [
-        '<progress value="1000" max="4000"></progress> 1,000 of 4,000 rows',
+        '<progress value="1000" max="4000"></progress> drawing, 1,000 of 4,000 rows',
         "",
     ]
     sent = run(
