@@ -209,6 +209,8 @@ def test_bad_bins(rule, words):
 
 def test_bins_on_the_command_line():
     assert read_bins(["a=1,2;b=q3", "c d=w5"]) == {"a": "1,2", "b": "q3", "c d": "w5"}
+    assert read_bins(["a=1,2,b=q3,c d=40,,e=w5"]) == {"a": "1,2", "b": "q3", "c d": "40,", "e": "w5"}
+    assert read_bins(["height, cm=q3,weight=4"]) == {"height, cm": "q3", "weight": "4"}
     for texts in (["a"], ["a="], ["=3"], ["a=1,2;a=3"]):
         with pytest.raises(ProblemError):
             read_bins(texts)

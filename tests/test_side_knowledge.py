@@ -5,11 +5,14 @@ import math
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from in_process import choral
 
 import choral as ch
-from choral.auditing.side_knowledge import fears, partial_knowledge, priced, sentence, two_columns
+from choral.auditing.price import with_one_more
+from choral.auditing.side_knowledge import fears, law_beside, partial_knowledge, priced, sentence, two_columns
+from choral.auditing.tabulate import STATE
 from choral.errors import ChoralError
 from choral.problem.question import Question
 from choral.release.leakage import Published
@@ -73,6 +76,34 @@ def test_the_price_of_a_promise_is_what_a_fit_with_it_tells():
     assert found == pytest.approx(again.information, rel=0.011)
     with opened(rows) as table:
         assert not [fear for fear in fears(again, table) if fear.promise == "a | v"]
+
+
+def scored_rows(records=1600):
+    """A target that leans on a known job and on two numbers; the protected sex leans on the job."""
+    random = np.random.default_rng(7)
+    job = random.integers(0, 3, records)
+    sex = (random.random(records) < 0.2 + 0.3 * job).astype(int)
+    x, z = random.normal(size=(2, records))
+    ill = random.random(records) < 1 / (1 + np.exp(-(1.5 * job - 1.5 + x - 0.8 * z + 0.5 * sex)))
+    columns = {"ill": ill.astype(int), "sex": sex, "job": job, "x": x.round(2), "z": z.round(2)}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*(v.tolist() for v in columns.values()), strict=True)]
+
+
+def test_the_price_of_a_promise_beside_a_learned_score_is_what_a_fit_with_it_tells():
+    """A score's bins do not say the known column, but a fit with the promise looks at both: half the price was said."""
+    rows = scored_rows()
+    release = ch.fit(rows, "ill", ["sex"])
+    assert release.recipe.points is not None
+    with opened(rows) as table:
+        found = {fear.promise: fear for fear in fears(release, table)}
+        assert not [promise for promise in found if release.recipe.points.name in promise], "nobody knows the bins"
+        price = priced(release, table, found["sex | job"], 20)
+        others = law_beside(release, table, ["job"])
+        by_state = with_one_more(others, release, [STATE], "sex | job", 20)
+    again = ch.fit(rows, "ill", ["sex", "sex | job"])
+    assert price.still_told == pytest.approx(again.information, rel=0.1)
+    assert float(price.still_right) == pytest.approx(float(again.meaning.told.guess_after), abs=0.01)
+    assert by_state.information < 0.8 * again.information, "a table on which the old price is another"
 
 
 def third_value():

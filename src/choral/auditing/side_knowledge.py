@@ -82,12 +82,47 @@ def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fe
 
 
 def with_promise(release: Release, table: Source, fear: Fear, time_limit: float) -> Disclosure | None:
-    """A code on the states of the release that keeps the promise of a fear too; its law is `law_beside`.
+    """A code that keeps the promise of a fear too, looking at what is `seen` of `law_beside`.
 
     None where none is found in time, or where the release is more than a code of one table for bits.
     """
     law = law_beside(release, table, fear.leak.given) if priceable(release) else None
-    return None if law is None else with_one_more(law, release, [STATE], fear.promise, time_limit)
+    return None if law is None else _with_promise(law, release, fear.promise, fear.leak.given, time_limit)
+
+
+def _with_promise(
+    law: Joint, release: Release, promise: str | tuple[str, ...], known: Sequence[str], time_limit: float
+) -> Disclosure | None:
+    counts: defaultdict[tuple[Hashable, ...], int] = defaultdict(int)
+    for (cell, weight), look in zip(law.cells.items(), seen(release, law, known), strict=True):
+        counts[*(law.alphabets[i][v] for i, v in enumerate(cell[:-1])), look] += weight
+    beside = Joint.from_counts(counts, [*law.names[:-1], STATE])
+    return with_one_more(beside, release, [STATE], promise, time_limit)
+
+
+def seen(release: Release, law: Joint, known: Sequence[str]) -> tuple[int, ...]:
+    """What a code with a promise given `known` would look at, for each cell of `law_beside`, as a number.
+
+    The state, and with it those of the known columns that the release may look at: a learned score is in the states by its
+    bins alone, and a fit with the promise has the column beside them. What is rarer then than the release merges is
+    one, within the same protected and known values.
+    """
+    recipe = release.recipe
+    beside = [law.position(name) for name in known if name in recipe.looks_at]
+    if not beside:
+        return tuple(int(law.alphabets[-1][cell[-1]]) for cell in law.cells)
+    kept = [law.position(name) for name in _protected(recipe)]
+    records: defaultdict[Cell, int] = defaultdict(int)
+    for cell, weight in law.cells.items():
+        records[cell[-1], *(cell[i] for i in beside)] += weight
+    number: dict[Cell, int] = {}
+    found = []
+    for cell in law.cells:
+        look = cell[-1], *(cell[i] for i in beside)
+        if records[look] * max(1, recipe.table_rows) < recipe.min_count * law.total:
+            look = -1, *(cell[i] for i in (*kept, *beside))
+        found.append(number.setdefault(look, len(number)))
+    return tuple(found)
 
 
 def law_beside(release: Release, table: Source, known: Sequence[str] = ()) -> Joint | None:
@@ -110,22 +145,23 @@ def prices(release: Release, table: Source | None, findings: Sequence[Finding], 
         if finding.promise is None or finding.leak is None:
             continue
         promise = finding.promise if finding.leak.given else finding.leak.about
-        price = _price(release, table, promise, (*finding.leak.about, *finding.leak.given), time_limit)
+        price = _price(release, table, promise, finding.leak, time_limit)
         if price is not None:
             found[finding.promise] = price
     return found
 
 
 def _price(
-    release: Release, table: Source | None, promise: str | tuple[str, ...], named: Sequence[str], time_limit: float
+    release: Release, table: Source | None, promise: str | tuple[str, ...], leak: Leakage, time_limit: float
 ) -> Price | None:
     if not priceable(release):
         return None
-    law = release.disclosure.law.table
-    use: Sequence[str] = release.disclosure.problem.columns
-    if law is None or not set(named) <= set(law.names):
-        law, use = (None if table is None else law_beside(release, table, named)), [STATE]
-    found = None if law is None else with_one_more(law, release, use, promise, time_limit)
+    law, named = release.disclosure.law.table, (*leak.about, *leak.given)
+    if law is not None and set(named) <= set(law.names):
+        found = with_one_more(law, release, release.disclosure.problem.columns, promise, time_limit)
+    else:
+        law = None if table is None else law_beside(release, table, named)
+        found = None if law is None else _with_promise(law, release, promise, leak.given, time_limit)
     return None if found is None else Price.of(found)
 
 
@@ -224,10 +260,14 @@ def _columns_of(recipe: Recipe) -> list[str]:
 
 
 def _views(release: Release, table: Source) -> Iterator[tuple[Published, str]]:
-    """The law of the release with each of its columns, then the table's frequencies with each other column."""
+    """The law of the release with each of its columns, then the table's frequencies with each other column.
+
+    Not with the bins of a learned score: nobody knows those but who has the points, and of whom is said apart.
+    """
     own, recipe = Published.of(release.disclosure), release.recipe
+    made = {recipe.state_column, None if recipe.points is None else recipe.points.name}
     for name in own.law.names:
-        if name != recipe.state_column:
+        if name not in made:
             yield own, name
     further, _ = few_valued(table, [*own.law.names, *_protected(recipe)])
     refused = recipe.unseen != "code"

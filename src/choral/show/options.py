@@ -62,7 +62,7 @@ Bins = Annotated[
     list[str] | None,
     typer.Option(
         help="Bins of numeric columns: age=40,55,70 (edges), age=40, (one edge: mind the comma), age=q4 or age=4 (four bins "
-        "of about as many records), age=w10 (width); several columns separated by ; or by repeating the option. What is "
+        "of about as many records), age=w10 (width); several columns: age=q4;dose=10,20, or the option again. What is "
         "private of a binned column is the bin."
     ),
 ]

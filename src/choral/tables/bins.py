@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -21,13 +21,15 @@ MOST_BINS = 1000
 
 
 def read_bins(texts: Iterable[str]) -> dict[str, str]:
-    """Bins as written on the command line, columns separated by semicolons.
+    """Bins as written on the command line, columns separated by semicolons, or by commas where that is clear.
 
     >>> read_bins(["age=40,55,70; dose=q4", "income=w10000"])
     {'age': '40,55,70', 'dose': 'q4', 'income': 'w10000'}
+    >>> read_bins(["age=40,55,dose=q4"])
+    {'age': '40,55', 'dose': 'q4'}
     """
     found: dict[str, str] = {}
-    for part in (part for text in texts for part in text.split(";") if part.strip()):
+    for part in (part for text in texts for part in _rules(text) if part.strip()):
         name, mark, rule = (piece.strip() for piece in part.rpartition("="))
         if not (name and mark and rule):
             raise ProblemError(f"'{part.strip()}' is no rule for bins.", REMEDY)
@@ -35,6 +37,19 @@ def read_bins(texts: Iterable[str]) -> dict[str, str]:
             raise ProblemError(f"Bins for '{name}' are given twice.", "Give one rule for each column.")
         found[name] = rule
     return found
+
+
+def _rules(text: str) -> Iterator[str]:
+    """The rules in a text: between semicolons, and from a comma on where a name and an equals sign follow a whole rule."""
+    for part in text.split(";"):
+        rule = ""
+        for piece in part.split(","):
+            if "=" in rule and "=" in piece:
+                yield rule
+                rule = piece
+            else:
+                rule = f"{rule},{piece}" if rule else piece
+        yield rule
 
 
 REMEDY = "Write age=40,55,70 (edges), age=40, (one edge), age=q4 or age=4 (quantiles), or age=w10 (width)."

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any
 
-from choral.auditing.side_knowledge import Fear, fears, law_beside, with_promise
+from choral.auditing.side_knowledge import Fear, fears, law_beside, seen, with_promise
 from choral.describe.reading import Cell
 from choral.design.result import Disclosure
 from choral.release.file import Release
@@ -108,8 +108,8 @@ def strips(release: Release, table: Source, fear: Fear | None, other: Disclosure
     knows = fear.leak.given
     found.append(_strip(published, drawn, about, "protected", knows))
     if other is not None:
-        where = {state: s for s, (state,) in enumerate(other.states)}
-        kept = Published(law, tuple(where[state] for state in states), other.exact_channel)
+        where = {look: s for s, (look,) in enumerate(other.states)}
+        kept = Published(law, tuple(where[look] for look in seen(release, law, knows)), other.exact_channel)
         again = draw(kept)
         found.append(_strip(kept, again, recipe.reveal, "target", promise=fear.promise))
         found.append(_strip(kept, again, about, "protected", knows, fear.promise))
