@@ -59,6 +59,13 @@ def test_what_a_column_is(make, kind, fate):
     assert bool(found.why) == (fate in ("left out", "asked"))
 
 
+@pytest.mark.parametrize("form", ["{},{:02}", "${}.{:02}", "{}.{:02} %", "{} 0{:02}"])
+def test_numbers_that_are_not_plain_are_said_to_be_numbers(form):
+    found = _of("x", lambda i: form.format(i % 61, i % 7))
+    assert (found.kind, found.fate) == ("text", "left out")
+    assert "write them as 1234.5" in found.why
+
+
 def test_values_and_gaps_are_counted_as_python_counts_them():
     rows = _rows(x=lambda i: None if i % 5 == 0 else i * i % 37)
     [found] = [column for column in _look(rows).columns if column.name == "x"]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from choral.describe.joint import Joint
 from choral.problem.kernel import Problem
 from choral.release.file import Release
+from choral.scores.learn import LEAST_ROWS
 from choral.tables.recipe import Recipe
 
 LITTLE = 0.1
@@ -70,19 +71,20 @@ def _merging(law: Joint, problem: Problem, recipe: Recipe) -> str:
     why = f"{rare} of {all_} combinations are rare ({records:.0%} of the records) and cannot be told apart"
     if recipe.points is not None:
         return f"{why}: protect less, or against less (--against), or cut the numbers among it into bins (--bins)"
-    return f"{why}: leave out --use to learn a score{_fewer(law, recipe)}"
+    helps = ["leave out --use to learn a score"] if recipe.table_rows >= LEAST_ROWS else []
+    return f"{why}: {', or '.join([*helps, *_fewer(law, recipe)]) or 'use fewer columns (--use)'}"
 
 
-def _fewer(law: Joint, recipe: Recipe) -> str:
-    """The columns, the most telling first, that tell most after merging: measured with each number of them."""
+def _fewer(law: Joint, recipe: Recipe) -> list[str]:
+    """To use the columns, the most telling first, that tell most after merging: measured with each number of them."""
     fixed = [name for name in recipe.use if any(name in group for group in recipe.protect)]
     free = [name for name in recipe.use if name not in fixed and name in law.names]
     free.sort(key=lambda name: -corrected(law, recipe.reveal, [name]))
     tried = {n: _after_merging(law, recipe, fixed, free[:n]) for n in range(1, len(free))}
     best = max(tried, key=tried.__getitem__, default=0)
     if not best or tried[best] * recipe.table_rows < NOTHING:
-        return ""
-    return f", or use {', '.join([*fixed, *free[:best]])}"
+        return []
+    return [f"use {', '.join([*fixed, *free[:best]])}"]
 
 
 def _after_merging(law: Joint, recipe: Recipe, fixed: Sequence[str], chosen: Sequence[str]) -> float:

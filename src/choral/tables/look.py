@@ -44,6 +44,8 @@ EACH = 5
 GROUPS = 20
 """Values of a target at most for which the extents of numbers are compared."""
 DAY_LIKE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[ T][0-9:.]+(?:Z|[+-][0-9:]+)?)?|" + MOMENT
+NUMBER_LIKE = r"[^0-9A-Za-z]{0,3}[0-9](?:[0-9., ']*[0-9])?[^0-9A-Za-z]{0,3}"
+"""A number as people write it: 1,5 or 1.234,00 or $12 or 80 %."""
 USED = ("used", "binned")
 
 
@@ -203,6 +205,7 @@ class _Facts:
     distinct: Mapping[str, int]
     long: Mapping[str, float]
     dates: Mapping[str, float]
+    numbers: Mapping[str, float]
     leaks: Mapping[str, str]
 
     def kind(self, name: str) -> tuple[str, str]:
@@ -222,6 +225,8 @@ class _Facts:
             return "identifier", "another value in every row"
         if kind != "text":
             return ("category" if kind == "bool" else "number"), ""
+        if many > MANY and self.numbers[name] > UNIQUE:
+            return "text", "numbers that are not plain: write them as 1234.5, without signs, units or separators"
         if present >= LEAST_ROWS and many > MANY and self.long[name] > LONG:
             return "text", f"texts of {self.long[name]:.0f} characters on average"
         if present >= LEAST_ROWS and many >= UNIQUE * present:
@@ -252,7 +257,7 @@ def _facts(table: Source, target: Sequence[str]) -> _Facts:
     long = {name: next(row) or 0.0 for name in texts}
     exact = _distinct(table, {name: values[name] for name in plain}, about)
     distinct = {name: min(exact.get(name, 0), present[name]) for name in values}
-    dates = _share_of_dates(table, {name: values[name] for name in texts})
+    dates, numbers = (_share_like(table, {name: values[name] for name in texts}, f) for f in (DAY_LIKE, NUMBER_LIKE))
     others = [name for name in plain if name not in target and distinct[name] + (present[name] < rows) > 1]
     several = min(distinct[name] for name in target) if len(target) > 1 else distinct[target[0]]
     leaks = {}
@@ -261,7 +266,7 @@ def _facts(table: Source, target: Sequence[str]) -> _Facts:
         ordered = [name for name in others if kinds[name] in (*NUMERIC, "date", "datetime") and name not in leaks]
         if len(target) == 1 and several <= GROUPS:
             leaks |= _apart(table, ordered, values, target[0], distinct)
-    return _Facts(table, rows, targetless, present, distinct, long, dates, leaks)
+    return _Facts(table, rows, targetless, present, distinct, long, dates, numbers, leaks)
 
 
 def _sampled(value: str, about: int) -> tuple[str, int]:
@@ -280,12 +285,12 @@ def _distinct(table: Source, values: Mapping[str, str], about: Mapping[str, int]
     return {name: many * kept[name][1] for name, many in zip(values, row, strict=True)}
 
 
-def _share_of_dates(table: Source, values: Mapping[str, str]) -> dict[str, float]:
-    """The share of the texts of columns, in the first rows, that are written like dates or points in time."""
+def _share_like(table: Source, values: Mapping[str, str], like: str) -> dict[str, float]:
+    """The share of the texts of columns, in the first rows, that are written in some way."""
     if not values:
         return {}
-    like = text_literal(DAY_LIKE)
-    items = ", ".join(f"avg(CAST(regexp_full_match({value}, {like}) AS INTEGER))" for value in values.values())
+    form = text_literal(like)
+    items = ", ".join(f"avg(CAST(regexp_full_match({value}, {form}) AS INTEGER))" for value in values.values())
     row = _row(table, f"SELECT {items} FROM (SELECT * FROM {table.sql} LIMIT {SAMPLE})")
     return {name: share or 0.0 for name, share in zip(values, row, strict=True)}
 

@@ -285,14 +285,18 @@ def share_merged(problem: Problem, recipe: Recipe) -> float:
 
 def merging_words(problem: Problem, recipe: Recipe) -> str:
     """That most records are in states with others, and what helps; nothing if they are not."""
+    from choral.scores.learn import LEAST_ROWS
+
     share = share_merged(problem, recipe)
     if share <= 0.5:
         return ""
     helps = (
-        "use fewer columns (--use), cut numbers into bins (--bins), or leave out --use to learn a score"
+        "use fewer columns (--use), or cut numbers into bins (--bins)"
         if recipe.points is None
         else "protect less, or against less (--against), or cut the numbers among it into bins (--bins)"
     )
+    if recipe.points is None and recipe.table_rows >= LEAST_ROWS:
+        helps += ", or leave out --use to learn a score"
     return (
         f"{share:.0%} of the records have combinations of values that are merged as rare (fewer than {recipe.min_count} "
         f"records), and the code cannot tell what is merged apart: {helps}"
