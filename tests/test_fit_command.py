@@ -176,7 +176,7 @@ def test_a_fit_whose_records_are_mostly_merged_says_so(folder):
     rare = sum(seen.count(pair) < 3 for pair in seen)
     assert 2 * rare > len(seen)
     assert (
-        f"remark       {rare / len(seen):.0%} of the records have combinations of values that are merged as rare"
+        f"remark       {100 * rare / len(seen):.0f} % of the records have combinations of values that are merged as rare"
         in shown
     )
     assert "that the used columns tell (rare combinations merged) and" in shown

@@ -201,8 +201,8 @@ def test_what_is_hardly_of_use_says_so_first_with_the_reason_and_what_helps(tmp_
         line for line in nothing if line.startswith("WARNING") and "because" in line
     ]  # there is nothing to be told
     merged = command("fit", table, tmp_path, "--use", "sex,a,x0,x1,x2", "--min-count", "120").output.splitlines()
-    assert merged[1].startswith("WARNING      this tells 0.0% of what the columns tell about W (0.")
-    assert "combinations are rare (100% of the records) and cannot be told apart: leave out --use" in merged[1]
+    assert merged[1].startswith("WARNING      this tells 0 % of what the columns tell about W (0.")
+    assert "combinations are rare (100 % of the records) and cannot be told apart: leave out --use" in merged[1]
     few = command("fit", write(tmp_path / "few.csv", rows[:60]), tmp_path, "--min-count", "8").output
     assert "60 records are too few to learn a score" in few
     assert "use fewer columns (--use)" in few

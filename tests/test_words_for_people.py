@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 from in_process import choral
@@ -53,6 +54,9 @@ COMMANDS = {
 }
 LONG = re.compile(r"\d\.(?!0*\d{1,3}(?!\d))\d+")
 """A number with more than three digits after its leading noughts."""
+TIGHT = re.compile(r"\d%(?!\d)")
+"""A percent sign that sticks to its number."""
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +87,7 @@ def test_lines_fit_and_numbers_are_short(said, name):
     lines = said[name].splitlines()
     assert max(map(len, lines)) <= 80
     assert not [line for line in lines if LONG.search(line) and "choral." not in line]
+    assert not [line for line in lines if TIGHT.search(line)]
     for word in ("rank", "nullity", "H(W)", "I(W;X)", "Theorem", "Prop."):
         assert word not in said[name].replace("the rank,", "")  # which --verbose is said to have
 
@@ -136,3 +141,20 @@ def test_others_are_not_cut_in_the_middle():
     line = Line("3 other values", 0.314, 0.314, 0.314, "31.4 %")
     assert _label(line, 30) == "3 other values: 31.4 %"
     assert _label(line, 19) == "3 others: 31.4 %"
+
+
+def test_a_percent_sign_stands_apart_from_its_number_wherever_people_read():
+    """On pages and in pictures; and no program formats a share as Python and Vega do, without a space."""
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
+    assert not [(path.name, found) for path in pages for found in TIGHT.findall(path.read_text(encoding="utf-8"))]
+    drawn = [path.read_text(encoding="utf-8") for path in (ROOT / "docs/pictures").glob("*.svg")]
+    texts = [text for svg in drawn for text in re.findall(r"<text[^>]*>([^<]*)<", svg)]
+    assert sum("%" in text for text in texts) > len(drawn)
+    assert not [text for text in texts if TIGHT.search(text)]
+    tight = re.compile(r"\.\d%[}\"']|\}%[^\w]")
+    programs = [
+        path
+        for end in ("py", "js")
+        for path in [*(ROOT / "src").rglob(f"*.{end}"), *(ROOT / "scripts").rglob(f"*.{end}")]
+    ]
+    assert not [path.name for path in programs if tight.search(path.read_text(encoding="utf-8"))]

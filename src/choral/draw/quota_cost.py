@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from choral.describe.display import in_bits
+from choral.describe.display import in_bits, percent, percent_at_most
 from choral.draw.quota import Quotas, ratio_of
 from choral.draw.quota_rounding import Counts, rounded
 from choral.ledger.identity import KEY_BYTES, subkey
@@ -373,6 +373,7 @@ def in_words(learned: Learned) -> str:
     """Right guesses and bits, in a few words."""
     most = "at most " if learned.method == "at most" else ""
     if learned.bits == 0:
-        return f"nothing (right in {learned.guess_before:.1%} of cases, as without the codes)"
-    guesses = f"right in {most}{learned.guess_after:.1%} of cases instead of {learned.guess_before:.1%}"
+        return f"nothing (right in {percent(learned.guess_before)} of cases, as without the codes)"
+    after = percent_at_most(learned.guess_after) if most else percent(learned.guess_after)
+    guesses = f"right in {most}{after} of cases instead of {percent(learned.guess_before)}"
     return f"{guesses}, {most}{in_bits(learned.bits)}"

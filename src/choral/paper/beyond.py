@@ -179,7 +179,8 @@ def schemes(effort: Effort) -> Found:
     )
     picture = lines_plot(
         series,
-        f"Rotation tells all but {1 - last[best][0]:.2%} of {ns[-1]} samples; blocks and sums stay below {max(below):.0%}",
+        f"Rotation tells all but {100 * (1 - last[best][0]):.2f} % of {ns[-1]} samples; blocks and sums stay below "
+        f"{100 * max(below):.0f} %",
         [
             "Bernoulli(.3); all are independent of each sample (windows, pairs: of two neighbours; coalition: of any two)",
             f"exact to n = {EXACT_UP_TO}, between proved bounds beyond (bands, mostly thinner than the line)",

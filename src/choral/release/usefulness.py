@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from choral.describe.display import percent
 from choral.describe.joint import Joint
 from choral.problem.kernel import Problem
 from choral.release.file import Release
@@ -38,7 +39,9 @@ def warning(release: Release) -> str:
     if could * recipe.table_rows < NOTHING or found.information >= LITTLE * could:
         return ""
     share = found.information / could
-    said = f"this tells {share:.1%} of what the columns tell about {problem.target.name} ({could:.3g} bits), because"
+    said = (
+        f"this tells {percent(share)} of what the columns tell about {problem.target.name} ({could:.3g} bits), because"
+    )
     if problem.information_of_states < could / 2:
         return f"{said} {_merging(law, problem, recipe)}"
     if problem.utility is not None and found.value >= found.value_bound - abs(found.value_bound) * CLOSE:
@@ -68,7 +71,7 @@ def corrected(law: Joint, reveal: Sequence[str], names: Sequence[str]) -> float:
 def _merging(law: Joint, problem: Problem, recipe: Recipe) -> str:
     rare, all_ = sum(recipe.merged), len(recipe.combinations)
     records = sum(problem.weights[recipe.kept :]) / problem.total
-    why = f"{rare} of {all_} combinations are rare ({records:.0%} of the records) and cannot be told apart"
+    why = f"{rare} of {all_} combinations are rare ({percent(records)} of the records) and cannot be told apart"
     if recipe.points is not None:
         return f"{why}: protect less, or against less (--against), or cut the numbers among it into bins (--bins)"
     helps = ["leave out --use to learn a score"] if recipe.table_rows >= LEAST_ROWS else []

@@ -190,7 +190,7 @@ def _part(share: float) -> str:
     """A share of the records in whole percents; below one as it is."""
     from choral.describe.display import percent
 
-    return percent(share) if share < 0.01 else f"{share:.0%}"
+    return percent(share) if share < 0.01 else f"{100 * share:.0f} %"
 
 
 def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
@@ -298,8 +298,8 @@ def merging_words(problem: Problem, recipe: Recipe) -> str:
     if recipe.points is None and recipe.table_rows >= LEAST_ROWS:
         helps += ", or leave out --use to learn a score"
     return (
-        f"{share:.0%} of the records have combinations of values that are merged as rare (fewer than {recipe.min_count} "
-        f"records), and the code cannot tell what is merged apart: {helps}"
+        f"{100 * share:.0f} % of the records have combinations of values that are merged as rare (fewer than "
+        f"{recipe.min_count} records), and the code cannot tell what is merged apart: {helps}"
     )
 
 

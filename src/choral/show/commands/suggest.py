@@ -99,7 +99,7 @@ def _lines(found: Suggestions, leaks: list[str]) -> list[str]:
     for column in found.columns:
         before, after = percent(found.guessed), percent(column.guessed)
         guess = f"{before} either way" if before == after else f"{after}, not {before}"
-        known = f"{cut(column.known_by)}, {column.known_share:.0%}" if column.known_by else "-"
+        known = f"{cut(column.known_by)}, {100 * column.known_share:.0f} %" if column.known_by else "-"
         usual = "yes" if column.usual else ""
         costs = f"{column.tells:.3f} bits" if column.tells >= FEWEST_BITS else in_bits(column.tells)
         lines.append(f"{cut(column.name):<{wide}}  {usual:<5}  {guess:<18}  {costs:<10}  {known}".rstrip())

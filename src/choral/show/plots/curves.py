@@ -87,7 +87,7 @@ def schemes_plot(told: Mapping[str, float], total: float, n: int, subtitle: str 
     if not told or total <= 0:
         raise ProblemError("There is nothing to compare.", "Give the bits of each scheme, and the entropy of the data.")
     rows = [
-        {"scheme": short(name), "bits": bits, "text": f"{number(bits)}  ({bits / total:.0%})"}
+        {"scheme": short(name), "bits": bits, "text": f"{number(bits)}  ({100 * bits / total:.0f} %)"}
         for name, bits in sorted(told.items(), key=lambda item: -item[1])
     ]
     base = alt.Chart(rows_of(rows)).encode(

@@ -138,6 +138,11 @@ def above(**options: Any) -> Any:
     return altair().Axis(titleAngle=0, titleAlign="right", titleX=0, titleY=-8, **options)
 
 
+def percents(decimals: int = 0, **options: Any) -> Any:
+    """An axis of shares, written as percents are everywhere: with a space before the sign."""
+    return altair().Axis(labelExpr=f"format(100 * datum.value, '.{decimals}f') + ' %'", **options)
+
+
 def number(value: float) -> str:
     """A number as titles say it.
 

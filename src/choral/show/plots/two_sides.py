@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from choral.show.plots.style import BLUE, COLOURS, GREY, INK, altair, finished, rows_of, short
+from choral.show.plots.style import BLUE, COLOURS, GREY, INK, altair, finished, percents, rows_of, short
 
 MOST_STEMS = 60
 """Up to so many codes a stem leads from what was known before to each dot, and each has its mark on a straight line."""
@@ -35,6 +35,8 @@ HEADING = 46
 """Pixels between two panels: a heading of two lines."""
 LETTER = 6
 """Pixels that a small letter takes, about."""
+WORDS = {1: 130, 2: 84}
+"""Pixels of labels beside lines at most, by how many panels stand beside each other."""
 LEFT, BETWEEN = 360, 120
 """Pixels of the panel at the left in the wide picture; of its axis and of what is between it and the right."""
 WIDE, NARROW = 920, 350
@@ -170,7 +172,7 @@ def _domain(left: Left) -> list[float]:
 def _axis(alt: Any, left: Left) -> Any:
     if not left.share:
         return alt.Axis(tickCount=5)
-    return alt.Axis(format=".0%" if _domain(left)[1] > 0.1 else ".1%", tickCount=5)
+    return percents(0 if _domain(left)[1] > 0.1 else 1, tickCount=5)
 
 
 def _right(alt: Any, panels: Sequence[Panel], shares: Sequence[float], width: int) -> Any:
@@ -178,10 +180,20 @@ def _right(alt: Any, panels: Sequence[Panel], shares: Sequence[float], width: in
         return _rows(alt, panels, shares, width)
     most = 1 if len(panels) <= 4 else 2
     each = (width - 12 * (most - 1)) // most
-    words = 130 if most == 1 else 84
+    longest = max(len(f"{line.name}: {line.text}") for panel in panels for line in panel.lines)
+    words = min(WORDS[most], LETTER * longest + 14)  # lines are as long as labels leave room for
     height = max(LEAST_HEIGHT, (HEIGHT - HEADING * (min(len(panels), 4) - 1)) // min(len(panels), 4))
     drawn = [
-        _panel(alt, panel, shares, COLOURS[i % len(COLOURS)], each - words - (36 if most == 1 else 12), height, words)
+        _panel(
+            alt,
+            panel,
+            shares,
+            COLOURS[i % len(COLOURS)],
+            each - words - (36 if most == 1 else 12),
+            height,
+            words,
+            most == 1,
+        )
         for i, panel in enumerate(panels)
     ]
     return alt.concat(*drawn, columns=most, spacing=12)
@@ -220,7 +232,9 @@ def _rows(alt: Any, panels: Sequence[Panel], shares: Sequence[float], width: int
     )
 
 
-def _panel(alt: Any, panel: Panel, shares: Sequence[float], colour: str, width: int, height: int, words: int) -> Any:
+def _panel(
+    alt: Any, panel: Panel, shares: Sequence[float], colour: str, width: int, height: int, words: int, marked: bool
+) -> Any:
     edges = [0.0, *accumulate(shares)]
     middles = [(a + b) / 2 for a, b in pairwise(edges)]
     lines = [{"value": line.name, "x": x, "p": line.level} for line in panel.lines for x in (0.0, 1.0)]
@@ -230,7 +244,7 @@ def _panel(alt: Any, panel: Panel, shares: Sequence[float], colour: str, width: 
         for x in (0.0, 1.0)
         if line.low < line.high
     ]
-    axis = alt.Axis(format=".0%", values=[0, 0.5, 1]) if words > 100 else alt.Axis(labels=False, values=[0, 0.5, 1])
+    axis = percents(values=[0, 0.5, 1]) if marked else alt.Axis(labels=False, values=[0, 0.5, 1])
     y = alt.Y("p:Q", scale=alt.Scale(domain=[0, 1]), title=None, axis=axis)
     x = _x(alt)
     layers = [
