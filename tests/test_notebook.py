@@ -42,6 +42,30 @@ def test_laws_problems_bounds_and_disclosures_are_tables():
     assert f"{found.bounds.nullity}" in cells(found.bounds)
 
 
+def test_states_are_columns_and_numbers_have_three_digits_with_all_of_them_behind():
+    rows = [
+        {"W": (i * 7 + i // 3) % 2, "sex": "fm"[i % 2], "job": "abc"[i // 2 % 3], "pay": int(i % 10 == 0)}
+        for i in range(91)
+    ]
+    found = fit(rows, "W", ["sex"], ["sex", "job", "pay"], min_count=5).disclosure
+    assert any(isinstance(value, tuple) for state in found.states for value in state)
+    for d in (found, ch.disclose(ch.examples.bsc_and_bec())):
+        table = ET.fromstring(d.table().html())
+        head, *body = (list(row) for row in table.iter("tr"))
+        wide = len(head) - d.codes
+        assert [cell.text for cell in head[wide:]] == [f"y={y}" for y in range(d.codes)]
+        assert [cell.text for cell in head[:wide] if cell.text] == list(d.problem.columns)
+        for s, row in enumerate(body[:-1]):
+            values = [part for value in d.states[s] for part in (value if isinstance(value, tuple) else (value,))]
+            assert [cell.text for cell in row[:wide] if cell.text] == [str(value) for value in values]
+            for y, cell in enumerate(row[wide:]):
+                inner = cell.find("data")
+                assert F(cell.text if inner is None else inner.get("value")) == pytest.approx(d.exact[y][s], abs=1e-15)
+                read = "".join(cell.itertext())
+                assert inner is None or len(read.lstrip("≈<> 0.")) <= 3, read
+        assert body[-1][0].get("colspan", "1") == str(wide)
+
+
 def test_budgets_and_many_groups_in_a_problem():
     law = ch.examples.noisy_copies(10)
     shown = cells(ch.disclose(law, order=2, rel_tol=0.5, time_limit=5).problem)

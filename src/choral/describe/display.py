@@ -222,6 +222,9 @@ class LawTable:
     rows: Sequence[str]
     body: Sequence[Sequence[Fraction]]
     footnote: str = ""
+    heads: Sequence[str] = ()
+    cells: Sequence[Sequence[str]] = ()
+    """What the first rows are, value by value, each below its name: where there is room for it they are columns."""
 
     def __str__(self) -> str:
         lines = [[self.title, *self.columns]]
@@ -233,13 +236,35 @@ class LawTable:
     __repr__ = __str__
 
     def html(self) -> str:
-        """The table as HTML, every text escaped."""
-        head = "".join(f"<th scope='col'>{escape(text)}</th>" for text in [self.title, *self.columns])
-        body = "".join(
-            f"<tr><th scope='row'>{escape(row)}</th>{''.join(f'<td>{escape(show(x))}</td>' for x in cells)}</tr>"
-            for row, cells in zip(self.rows, self.body, strict=True)
+        """The table as HTML, every text escaped: a column for each value, numbers in three digits with all of them behind."""
+        head = "".join(
+            f"<th scope='col'>{escape(text)}</th>" for text in [*(self.heads or [self.title]), *self.columns]
         )
-        note = f"<caption>{escape(self.footnote)}</caption>" if self.footnote else ""
+        body = "".join(
+            f"<tr>{self._row_heads(i)}{''.join(f'<td>{_briefly(x)}</td>' for x in cells)}</tr>"
+            for i, cells in enumerate(self.body)
+        )
+        words = ", ".join(text for text in (self.title if self.heads else "", self.footnote) if text)
+        note = f"<caption>{escape(words)}</caption>" if words else ""
         return f"<table>{note}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
+    def _row_heads(self, i: int) -> str:
+        """The values that a row is about, or its name over all of their columns."""
+        if i < len(self.cells):
+            return "".join(f"<th scope='row'>{escape(text)}</th>" for text in self.cells[i])
+        across = f" colspan='{len(self.heads)}'" if len(self.heads) > 1 else ""
+        return f"<th scope='row'{across}>{escape(self.rows[i])}</th>"
+
     _repr_html_ = html
+
+
+def _briefly(number: Fraction) -> str:
+    """A probability in a cell: a fraction if it is short, else three digits, and nothing below a thousandth.
+
+    >>> _briefly(Fraction(1, 3)), _briefly(Fraction(1, 10**17))
+    ('1/3', '<data value="1/100000000000000000">&lt; 0.001</data>')
+    """
+    if text := written(number, LONGEST_FRACTION):
+        return escape(text)
+    near = float(number)
+    return Shown(number, "< 0.001" if near < 0.001 else "> 0.999" if near > 0.9995 else f"≈{near:.3g}").html()

@@ -355,6 +355,8 @@ class Joint:
             columns=[named_values(a.values_of(v), left) for v in values],
             rows=[named_values(b.values_of(k), known) if b else "" for k in rows],
             body=[[Fraction(both.get((*k, *v), 0), weight) for v in values] for k, weight in rows.items()],
+            heads=known,
+            cells=[[str(value) for value in b.values_of(k)] for k in rows] if b else (),
         )
 
     def __len__(self) -> int:
@@ -387,4 +389,6 @@ class Joint:
             rows=[named_values(values, self.names) for values, _ in shown],
             body=[[probability] for _, probability in shown],
             footnote=f"… and {left_off} more states" if left_off else "",
+            heads=self.names,
+            cells=[[str(value) for value in values] for values, _ in shown],
         )

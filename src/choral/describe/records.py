@@ -52,6 +52,26 @@ def named_values(values: Sequence[Any], names: Sequence[str] = ()) -> str:
 
     >>> named_values((1, "a"), ("X1", "X2")), named_values((1, "a"))
     ('X1=1, X2=a', '1, a')
+    >>> named_values((("f", 40), "f"), ("state", "sex"))
+    'state=(f, 40), sex=f'
     """
-    texts = [f"{name}={value}" for name, value in zip(names, values, strict=True)] if names else map(str, values)
-    return ", ".join(texts)
+    texts = [f"({', '.join(map(str, value))})" if isinstance(value, tuple) else str(value) for value in values]
+    return ", ".join(f"{name}={text}" for name, text in zip(names, texts, strict=True)) if names else ", ".join(texts)
+
+
+def values_of(states: Sequence[Sequence[Any]], names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """States as columns of words, with their names above. A value that is a tuple has a column for each of its parts.
+
+    >>> values_of([(("f", 40), "f"), ("rare 1", "m")], ["state", "sex"])
+    (['state', '', 'sex'], [['f', '40', 'f'], ['rare 1', '', 'm']])
+    """
+    parts = [max((len(s[k]) for s in states if isinstance(s[k], tuple)), default=1) for k in range(len(names))]
+    heads = [head for name, many in zip(names, parts, strict=True) for head in [name, *[""] * (many - 1)]]
+    rows = []
+    for state in states:
+        row: list[str] = []
+        for value, many in zip(state, parts, strict=True):
+            texts = [str(part) for part in value] if isinstance(value, tuple) and value else [str(value)]
+            row += [*texts, *[""] * (many - len(texts))]
+        rows.append(row)
+    return heads, rows

@@ -21,6 +21,7 @@ import numpy as np
 
 from choral.describe.display import LawTable, at_most, figure, in_bits, percent
 from choral.describe.law import Law
+from choral.describe.records import values_of
 from choral.errors import ColumnError
 from choral.exact import certificate
 from choral.exact.purpose import advised, value_of_nothing
@@ -292,14 +293,20 @@ class Disclosure:
 
     def table(self, most: int = 40) -> LawTable:
         """The channel, one row per state, with the law of the code below."""
-        rows = [self.law.state_name(x, self.problem.columns) for x in self.states[: max(0, most)]]
+        shown = self.states[: max(0, most)]
+        rows = [self.law.state_name(x, self.problem.columns) for x in shown]
         left = self.problem.size - len(rows)
+        heads, cells = (
+            values_of(shown, self.problem.columns) if not self.law.counted else (["samples"], [[x] for x in rows])
+        )
         return LawTable(
             title="p(y | state)",
             columns=[f"y={y}" for y in range(self.codes)],
             rows=[*rows, "p(y)"],
             body=[*([row[s] for row in self.exact] for s in range(len(rows))), list(self.p_y)],
             footnote=f"… and {left} more states" if left else "",
+            heads=heads,
+            cells=cells,
         )
 
     def __eq__(self, other: object) -> bool:
