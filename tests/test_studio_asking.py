@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+from collections import Counter
 from contextlib import closing
 from itertools import product
 from threading import Event, Thread
@@ -146,6 +147,20 @@ def test_what_a_promise_costs_is_said_of_a_score_too(table, monkeypatch):
     assert cost["bits"] > 0.01
     assert cost["bits"] == pytest.approx(alone.information - exact.information, abs=0.03 * alone.information)
     assert cost["right"] == pytest.approx(alone.guess_after - exact.disclosure.guess_after, abs=0.02)
+
+
+def test_a_score_for_an_estimate_is_learned_from_few_records_and_counted_on_all(table, monkeypatch):
+    choices = Choices(roles={**ROLES, "age": "use", "town": "use"}, looks="score")
+    monkeypatch.setattr("choral.show.studio.estimate.LESSON", 150)
+    with closing((source := open_table(table)).connection):
+        rows = source.rows()
+        quick = estimate(choices, source)
+        assert quick["learned"]["of"] == rows
+        assert 100 <= quick["learned"]["records"] <= 200 < rows
+        counted = Counter(value for (value,) in source.connection.execute(f"SELECT ill FROM {source.sql}").fetchall())
+        assert quick["guess_before"] == pytest.approx(max(counted.values()) / rows)
+        monkeypatch.setattr("choral.show.studio.estimate.LESSON", 50)  # from which nothing can be learned
+        assert estimate(choices, source)["learned"] == {"records": rows, "of": rows}
 
 
 def test_an_estimate_that_nobody_waits_for_is_not_begun():

@@ -133,6 +133,7 @@ def scored(table: Source, question: Question, rules: TableRules) -> Scored:
         seen.usable,
         edges | {name: found for name in kept if (found := columns[name].edges) is not None},
         _free(table.columns),
+        rows=learning.MOST_ROWS if rules.lesson is None else rules.lesson,
         weight=rules.weight,
         unseen=_unseen_groups(plain, unseen, columns),
     )

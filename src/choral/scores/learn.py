@@ -53,6 +53,8 @@ class Asked:
     edges: Mapping[str, tuple[float, ...]]
     name: str = "score"
     most: int = MOST_BINS
+    rows: int = MOST_ROWS
+    """Records to learn from, at most."""
     weight: str | None = None
     """The column that says how many people a record stands for: held-out figures are about these."""
     unseen: tuple[tuple[Column, ...], ...] = ()
@@ -76,7 +78,7 @@ class Learned:
 @phase("learning a score")
 def learn(table: Source, asked: Asked, where: str = "") -> Points:
     """Points for the target from the rows of a table; `where` is SQL that leaves rows out."""
-    with sampled(table, where) as (sample, rows):
+    with sampled(table, where, asked.rows) as (sample, rows):
         columns = [pieces_of(sample, name, "", asked.edges.get(name)) for name in asked.learn_from]
         codes = codes_of(sample, columns)
         target, others = codes_of(sample, asked.target), codes_of(sample, asked.others)
@@ -194,12 +196,12 @@ def bins_of(cells: Any, sums: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 @contextmanager
-def sampled(table: Source, where: str) -> Iterator[tuple[Source, int]]:
-    """At most `MOST_ROWS` rows of a table, chosen by their numbers, the same every time; and how many it has."""
+def sampled(table: Source, where: str, most: int = MOST_ROWS) -> Iterator[tuple[Source, int]]:
+    """About so many rows of a table at most, chosen by their numbers, the same every time; and how many it has."""
     names = ", ".join(map(identifier, table.columns))
     with reading(table):
         [(rows,)] = table.connection.execute(f"SELECT count(*) FROM {table.sql} WHERE TRUE{where}").fetchall()
-        few = f"hash(choral_row) % {max(rows, 1)} < {MOST_ROWS}" if rows > MOST_ROWS else "TRUE"
+        few = f"hash(choral_row) % {max(rows, 1)} < {most}" if rows > most else "TRUE"
         numbered = f"SELECT {names}, row_number() OVER () AS choral_row FROM {table.sql} WHERE TRUE{where}"
         table.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE {SAMPLE} AS SELECT * EXCLUDE (choral_row) FROM ({numbered}) WHERE {few}"

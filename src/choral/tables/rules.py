@@ -42,6 +42,8 @@ class TableRules:
     marks      texts that are missing values, such as "?"; None: recognised in CSV files, and remarked on
     weight     the column that says how many people a record stands for: the law is theirs (`choral.tables.weights`)
     counts     the column that says how many records a row stands for
+    lesson     how many records, at most, a score is learned from; None: as many as `choral.scores.learn` takes. An estimate
+               needs few, and is then quick; what is counted is counted on all
     """
 
     bins: Mapping[str, Bins] = field(default_factory=dict)
@@ -59,6 +61,7 @@ class TableRules:
     rare: str | None = None
     weight: str | None = None
     counts: str | None = None
+    lesson: int | None = None
 
     def __post_init__(self) -> None:
         """Raise unless each rule is one that there is."""

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from choral.design.limits import Limits
-from choral.errors import ChoralError
+from choral.errors import ChoralError, ProblemError
 from choral.problem.promises import read_promise
 from choral.release.fit import Posed, pose_table, release_of
 from choral.release.meaning import Meaning
@@ -27,8 +27,10 @@ MOST_STATES = 600
 """Beyond, a quick answer is not quick: making it exact takes longer than finding it."""
 MOST_COLUMNS = 60
 """Columns that are looked at one by one for a score, while somebody chooses."""
-MOST_CELLS = 1_000_000
-"""Rows times columns from which a score is learned while somebody chooses: some seconds."""
+MOST_CELLS = 5_000_000
+"""Rows times columns that are looked at and counted for a score while somebody chooses: some seconds."""
+LESSON = 2_500
+"""Records that a score is learned from for an estimate: a few seconds, however long the table is."""
 
 MOST_PRICED = 4
 """Promises against what others know whose cost is said: each takes another quick answer."""
@@ -57,7 +59,7 @@ def estimate(choices: Choices, source: Source) -> dict[str, Any]:
     if choices.use is None and (len(source.columns) > MOST_COLUMNS or source.rows() * len(source.columns) > MOST_CELLS):
         return {"why_not": "A score is learned from the columns when you solve: of this table that takes a while."}
     began = time.monotonic()
-    posed = pose_table(source, choices.question(), choices.rules(source.columns))
+    posed = _posed(choices, source)
     if posed.problem.size > MOST_STATES:
         return {"why_not": f"With {posed.problem.size:,} states a quick answer is not quick: solve to see."}
     release = release_of(posed, choices.question(posed), _quick(choices))
@@ -73,13 +75,33 @@ def estimate(choices: Choices, source: Source) -> dict[str, Any]:
         "guess_before": float(meaning.told.guess_before),
         "guess_after": float(meaning.told.guess_after),
         "codes": found.codes,
-        "learned": posed.recipe.points is not None,
+        "learned": _lesson(posed),
         "states": posed.problem.size,
         "use": list(posed.recipe.use),
         "remarks": [sentence(remark) for remark in release.remarks],
         "costs": _costs(choices, source, posed, meaning),
         "seconds": time.monotonic() - began,
     }
+
+
+def _posed(choices: Choices, source: Source) -> Posed:
+    """What is to be solved. A score is learned from some of the records, and then all of them are counted by it.
+
+    Where these are too few to learn from, as values of the target that are rare may be among them, it is learned from all.
+    """
+    rules = choices.rules(source.columns)
+    try:
+        return pose_table(source, choices.question(), replace(rules, lesson=LESSON))
+    except ProblemError:
+        if source.rows() <= LESSON:
+            raise
+        return pose_table(source, choices.question(), rules)
+
+
+def _lesson(posed: Posed) -> dict[str, int] | None:
+    """How many records the score of an estimate was learned from, and of how many; None without a score."""
+    points = posed.recipe.points
+    return None if points is None else {"records": points.about["records"], "of": points.about["of"]}
 
 
 def _quick(choices: Choices) -> Limits:
@@ -96,11 +118,7 @@ def _costs(choices: Choices, source: Source, posed: Posed, told: Meaning) -> lis
     for known in choices.against[:MOST_PRICED]:
         without = choices.model_copy(update={"against": [one for one in choices.against if one != known]})
         try:
-            other = (
-                pose_table(source, without.question(), without.rules(source.columns))
-                if posed.recipe.points is None
-                else _unpromised(posed, known)
-            )
+            other = _posed(without, source) if posed.recipe.points is None else _unpromised(posed, known)
             more = Meaning(release_of(other, without.question(other), _quick(without)))
         except ChoralError:
             continue

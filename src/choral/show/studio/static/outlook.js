@@ -33,7 +33,7 @@ async function look(question) {
     if (mine !== asked) return;
     showOutlook(found);
     const quick = await post("/api/estimate", body);
-    if (mine === asked && !quick.superseded) showEstimate(quick);
+    if (mine === asked && !quick.superseded) showEstimate(quick, found);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (mine !== asked) return;
@@ -66,13 +66,13 @@ function showOutlook(found) {
   mayStart();
 }
 
-function showEstimate(quick) {
+function showEstimate(quick, found) {
   if (!at("quick")) return;
   if (quick.why_not) {
     at("quick").replaceChildren(h("p", { class: "quiet" }, quick.why_not));
     return;
   }
-  const learned = quick.learned ? ", by a learned score" : "";
+  const learned = quick.learned ? `, by a score learned from ${fewer(quick.learned)}` : "";
   const [told, most] = [bits(quick.information), atMost(quick.upper_bound)];
   at("quick").replaceChildren(
     h("p", { id: "estimated", class: "good" }, `Quick estimate: ${quick.said}.`),
@@ -81,8 +81,19 @@ function showEstimate(quick) {
       + "Solving makes it exact, certified and ready to be given away."),
     ...quick.remarks.map((text) => h("p", { class: "quiet" }, text)));
   at("feasible").className = "quiet"; // guesses first, then what is known in bits
+  if (found.learned) fill("feasible", howLearned(found.reveal, quick.learned));
   at("feasible").before(at("quick"));
   showCosts(quick.costs);
+}
+
+const fewer = ({ records, of }) => (records < of ? `${records.toLocaleString("en")} of ${many(of, "record")}` : `all ${many(of, "record")}`);
+
+// Of a score: what the estimate has done already, and what solving does.
+function howLearned(reveal, lesson) {
+  if (!lesson) return `No score for ${reveal} is needed: the columns are counted as they stand.`;
+  return lesson.records < lesson.of
+    ? `Solving learns the score for ${reveal} from more of the records: it may tell more than is estimated here.`
+    : `Solving learns the same score for ${reveal}.`;
 }
 
 // Solve can be pressed, or says beside it why not.
