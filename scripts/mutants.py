@@ -4,13 +4,15 @@
     PYTHONPATH=tests .venv/bin/python scripts/mutants.py --sample 40  forty of all, for a moment's look
     PYTHONPATH=tests .venv/bin/python scripts/mutants.py --only excused --forged 3000 --seed 2
                                                                       are the reasons true? With more files, and others
+    PYTHONPATH=tests .venv/bin/python scripts/mutants.py --listed f   those that a run wrote into a file, once more
 
 A mutant is the code with one small change: a check taken away, a comparison turned round or moved by one, `and` in place
 of `or`, a part of a condition left out, another sign, a number one larger. It is killed if any file of the bank
-(`tests/attack/bank.py`, all of it asked about in `make test`) is accepted where it was refused or the reverse, makes the
-verifier stumble, or takes for ever; of `exact/`, if what is made is refused by the verifier, differs, or fails. A mutant
-that lives must stand in `scripts/mutants.txt` with a reason, and what stands there must live. Texts that people read, limits
-of size and prices of work are not mutated: none decides whether a claim holds.
+(`tests/attack/bank.py`) is accepted where it was refused or the reverse, makes the verifier stumble, or takes for ever, or
+if a command line ends or prints otherwise; of `exact/`, if what is made is refused by the verifier, differs, or fails
+(`scripts/mutant_trials.py`). A mutant that lives must stand in `scripts/mutants.txt` with a reason, and what stands there
+must live. Texts that people read, limits of size and prices of work are not mutated: none decides whether a claim holds.
+The sample is of those whose names have the least digests, so that it stays what it was where the code does.
 """
 
 from __future__ import annotations
@@ -19,38 +21,30 @@ import argparse
 import ast
 import copy
 import functools
+import hashlib
 import os
-import random
-import resource
+import select
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src" / "choral"
+from mutant_problems import exact_cases
+from mutant_trials import ALIVE, SOURCE, Bank, Verifier, begun, ended, made_otherwise
+
 CORE = ("core", "privacy", "conditions", "laws", "numbers", "reading")
 """Parts of the verifier that decide about privacy: all of their mutants are tried."""
 SAMPLE = 300
 """Mutants that are tried of all other parts, and of `exact/`, together."""
 SEED = 16
-"""Of the sample, so that it is the same each time."""
+"""Of what is forged at random, so that it is the same each time."""
 FORGED = 150
 """Files of the bank that are forged at random; the suite has the same ones."""
-DOUBTED = 3
-"""Times that each file's claims, and its proof, are changed at random."""
 SECONDS = 20
 """Of processor time that a mutant may take: many times what the whole bank takes."""
-STEPS = 10**7
-"""Budget of the verifier for a file of the bank."""
 REASONS = Path(__file__).with_suffix(".txt")
-SMALL = {"BLOCK": 3, "LONG": 5}
-"""Lists of the bank go the way of long ones too."""
-STUMBLED = "arithmetic"
-"""The claim under which a verifier refuses what it stumbled over: it did not see what is wrong."""
 PROVING = ("ConditionRow", "RowUnder", "condition_row", "row_under", "rows_of_conditions", "Contained")
 """In these parts, what serves proofs of a bound alone."""
 PRICES = {"spend", "hold", "product", "pay", "spend_on_equations", "lists_enough"}
@@ -98,6 +92,8 @@ class Mutant:
     before: str
     after: str
     again: int
+    entered: bool
+    """Whether it is within a function, so that only what enters that can tell."""
     make: Callable[[], ast.Module]
 
     @property
@@ -173,11 +169,14 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     file = path.relative_to(SOURCE).with_suffix("").as_posix()
     seen: Counter[tuple[str, str, str]] = Counter()
+    parts = [part for part in ast.walk(tree) if isinstance(part, ast.FunctionDef | ast.ClassDef)]
     for where, node in _nodes(tree, (), ""):
         for words, change in changes(node):
             before = " ".join(ast.unparse(_head(node)).split())[:90]
-            key = (_function(tree, node), before, words)
-            yield Mutant(file, node.lineno, *key, seen[key], functools.partial(_changed, tree, where, change))
+            inside = [part for part in parts if part.lineno <= node.lineno <= (part.end_lineno or 0)]
+            key = (".".join(part.name for part in inside) or "module", before, words)
+            entered = bool(inside) and isinstance(inside[-1], ast.FunctionDef)
+            yield Mutant(file, node.lineno, *key, seen[key], entered, functools.partial(_changed, tree, where, change))
             seen[key] += 1
 
 
@@ -198,15 +197,6 @@ def _changed(tree: ast.Module, where: tuple[str | int, ...], change: Callable[[a
 def _head(node: Any) -> ast.AST:
     """Of an `if` its condition; of others themselves."""
     return node.test if isinstance(node, ast.If) else node
-
-
-def _function(tree: ast.Module, node: Any) -> str:
-    inside = [
-        part.name
-        for part in ast.walk(tree)
-        if isinstance(part, ast.FunctionDef | ast.ClassDef) and part.lineno <= node.lineno <= (part.end_lineno or 0)
-    ]
-    return ".".join(inside) or "module"
 
 
 def _nodes(node: ast.AST, where: tuple[str | int, ...], inside: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -232,164 +222,7 @@ def _nodes(node: ast.AST, where: tuple[str | int, ...], inside: str) -> Iterator
             yield from _nodes(value, (*where, name), within)
 
 
-# ---- the verifier, from its parts, in one name space -----------------------------------------------------------------------
-
-
-class Verifier:
-    """The parts of the verifier, compiled; with any one of them changed, a verifier of its own."""
-
-    def __init__(self) -> None:
-        from join_verifier import PARTS
-
-        self.parts: dict[str, CodeType] = {}
-        for part in PARTS:
-            text = (SOURCE / "verifier" / f"{part}.py").read_text(encoding="utf-8")
-            self.parts[part] = self._compiled(ast.parse(text), part)
-
-    @staticmethod
-    def _compiled(tree: ast.Module, part: str) -> CodeType:
-        """A part without its imports of other parts, which stand in the same name space."""
-        body = [s for s in tree.body if not (isinstance(s, ast.ImportFrom) and str(s.module).startswith("choral."))]
-        return compile(ast.Module(body, []), f"{part}.py", "exec", dont_inherit=True)
-
-    def mutated(self, mutant: Mutant | None) -> dict[str, Any]:
-        """The name space of a verifier with this change."""
-        space: dict[str, Any] = {"__name__": "verifier"}
-        for part, code in self.parts.items():
-            changed = mutant is not None and mutant.file == f"verifier/{part}"
-            exec(self._compiled(mutant.make(), part) if changed and mutant is not None else code, space)
-        space.update(SMALL)
-        return space
-
-
-def said(space: dict[str, Any], text: str, until: str) -> str:
-    """The claim that fails, or nothing."""
-    try:
-        space["verify"](text, until=until, budget=STEPS)
-    except space["ClaimFailed"] as failed:
-        return str(failed.claim) or "unnamed"
-    return ""
-
-
-def telling(space: dict[str, Any], cases: list[tuple[str, bool]]) -> int | None:
-    """The position of a text, with whether it is refused, that tells this verifier from the true one as to privacy."""
-    for i, (text, before) in enumerate(cases):
-        try:
-            now = bool(said(space, text, "privacy"))
-        except Exception:  # noqa: BLE001  whatever a mutant stumbles over has killed it
-            return i
-        if now != before:
-            return i
-    return None
-
-
-class Bank:
-    """All texts with what the verifier says of each; the ones that killed last are asked first."""
-
-    def __init__(self, verifier: Verifier, count: int, seed: int) -> None:
-        from attack import bank
-
-        draw = random.Random(seed)
-        refused, taken = bank.listed()
-        texts = [*taken, *(bank.resealed(document) for document in bank.honest().values()), *refused]
-        texts += [text for _, text in bank.rewritten(draw)] + [text for _, text in bank.forged(draw, count)]
-        plain, doubts = verifier.mutated(None), [text for _, text in bank.doubted(draw, DOUBTED)]
-        asked = [(text, until) for until in ("privacy", "bound") for text in dict.fromkeys(texts)]
-        asked += [(text, "bound") for text in dict.fromkeys(doubts)]
-        self.cases = [(text, until, said(plain, text, until)) for text, until in asked]
-
-    def kills(self, space: dict[str, Any], core: bool) -> int:
-        """The position of a case that tells this verifier from the true one."""
-        for i, (text, until, before) in enumerate(self.cases):
-            if core and until != "privacy":
-                continue  # what decides about privacy is asked about privacy
-            try:
-                now = said(space, text, until)
-            except Exception:  # noqa: BLE001  whatever a mutant stumbles over has killed it
-                return i
-            if bool(now) != bool(before) or (now == STUMBLED != before):
-                return i
-        return ALIVE
-
-
-# ---- exact/, in the library ------------------------------------------------------------------------------------------------
-
-
-def exact_cases() -> list[Callable[[], object]]:
-    """Problems whose solutions go through everything in `exact/`: what is made, as text, without its notes."""
-    from fractions import Fraction
-
-    import test_corpus
-    import test_second_verifier as pair
-    from attack import bank
-
-    import choral as ch
-    from choral.exact.certificate import document_to_text
-
-    names = ("enumeration", "three values", "protected unseen", "pairs", "self")
-    rounded = (
-        "transport in orbits",
-        "exchangeable",
-        "sensors",
-        "sandwich of two",
-        "few codes",
-        "also",
-        "leakage",
-        "ratio",
-        "no time",
-    )
-    makers = [test_corpus.EXACT[n] for n in names] + [test_corpus.ROUNDED[n] for n in rounded]
-    makers += [pair.MADE[n] for n in ("given", "rank", "values")] + list(bank.PURPOSES.values())
-    huge = {(w, x, y): 1 + 10**30 * ((3 * w + 5 * x + 7 * y) % 4) for w in (0, 1) for x in (0, 1) for y in (0, 1, 2)}
-    makers.append(lambda: ch.disclose(ch.Joint.from_counts(huge, ["W", "X1", "X2"]), solver="sandwich", tol=1e-3))
-    makers.append(lambda: ch.disclose(ch.examples.clinic(), "diagnosis", leakage={"smoker": Fraction(1, 50)}, tol=1e-3))
-
-    def text(make: Callable[[], Any]) -> str:
-        d = make()
-        d.verify()
-        kept = {key: value for key, value in d.document.items() if key not in ("notes", "digest")}
-        return document_to_text(kept)
-
-    return [lambda make=make: text(make) for make in makers]
-
-
-def put_in(mutant: Mutant) -> None:
-    """Give the module the changed code, and every other module of choral what it took from there."""
-    module = sys.modules[f"choral.{mutant.file.replace('/', '.')}"]
-    before = dict(vars(module))
-    exec(compile(mutant.make(), str(module.__file__), "exec", dont_inherit=True), vars(module))
-    for other in [m for name, m in sys.modules.items() if name.startswith("choral.") and m is not module]:
-        for name, value in list(vars(other).items()):
-            if name in before and value is before[name] and value is not vars(module).get(name):
-                setattr(other, name, vars(module)[name])
-
-
-# ---- trying --------------------------------------------------------------------------------------------------------
-
-
-ALIVE = 10**6
-"""What a trial reports of a mutant that no case tells from the true code."""
-
-
-def tried_apart(trial: Callable[[], int], seconds: int) -> int:
-    """What a trial reports, in a process of its own and within its seconds; -1 if it did not end well."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.dup2(null, 2)
-        try:
-            os.write(writing, str(trial()).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with open(reading, "rb") as told:
-        found = told.read()
-    os.waitpid(child, 0)
-    return int(found or -1)
+# ---- trying ----------------------------------------------------------------------------------------------------
 
 
 def reasons() -> dict[str, str]:
@@ -398,16 +231,22 @@ def reasons() -> dict[str, str]:
     return dict(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
 
 
-def chosen(sample: int | None) -> list[Mutant]:
-    """All mutants of the core and a sample of the others; or a sample of all."""
+def chosen(sample: int | None, excused: dict[str, str]) -> list[Mutant]:
+    """All mutants of the core, a sample of the others, and those that have a reason; or a sample of all."""
     files = sorted((SOURCE / "verifier").glob("*.py")) + sorted((SOURCE / "exact").glob("*.py"))
     left_out = {"__init__", "__main__", "steps"}
     found = [m for path in files if path.stem not in left_out for m in mutants_of(path)]
     core, others = ([m for m in found if in_core(m) == wanted] for wanted in (True, False))
-    draw = random.Random(SEED)
     if sample is not None:
-        return draw.sample(core + others, sample)
-    return core + draw.sample(others, SAMPLE)
+        return _first(core + others, sample)
+    sampled = _first(others, SAMPLE)
+    names = {mutant.name for mutant in sampled}
+    return core + sampled + [m for m in others if m.name in excused and m.name not in names]
+
+
+def _first(mutants: list[Mutant], count: int) -> list[Mutant]:
+    """So many of them, by the digests of their names."""
+    return sorted(mutants, key=lambda mutant: hashlib.sha256(mutant.name.encode()).digest())[:count]
 
 
 def main() -> None:
@@ -415,44 +254,63 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--sample", type=int, help="so many of all, and not the whole core")
     options.add_argument("--only", default="", help="core, others, excused, or mutants in whose name this is")
+    options.add_argument("--listed", help="only mutants that stand in this file, such as what an earlier run printed")
     options.add_argument("--forged", type=int, default=FORGED, help="files that are forged at random")
     options.add_argument("--seed", type=int, default=SEED, help="of the chance by which they are")
+    options.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants that are tried at once")
     asked = options.parse_args()
-    sys.path.insert(0, str(ROOT / "scripts"))
-    verifier = Verifier()
-    bank = Bank(verifier, asked.forged, asked.seed)
     excused = reasons()
-    mutants = [mutant for mutant in chosen(asked.sample) if _meant(mutant, asked.only, excused)]
-    cases = exact_cases() if any(mutant.file.startswith("exact") for mutant in mutants) else []
-    made = [case() for case in cases]
-    tried, alive, patience = 0, [], SECONDS * max(1, asked.forged // FORGED)
-    for mutant in mutants:
-        tried += 1
-        compile(
-            mutant.make(), mutant.file, "exec", dont_inherit=True
-        )  # one that is no Python is no mutant: say so at once
-        if mutant.file.startswith("verifier"):
-            core = in_core(mutant)
-            found = tried_apart(lambda mutant=mutant, core=core: bank.kills(verifier.mutated(mutant), core), patience)
-            if 0 < found < ALIVE:
-                bank.cases.insert(0, bank.cases.pop(found))
-        else:
-            found = tried_apart(lambda mutant=mutant: made_otherwise(cases, made, mutant), patience)
-        if asked.only == "excused" and found != ALIVE:
-            sys.stdout.write(f"IDLE     {mutant.name}: file {found} kills it\n")
-        if found == ALIVE:
-            alive.append(mutant)
-            mark = "excused" if mutant.name in excused else "LIVES"
-            sys.stdout.write(f"{mark:8} {mutant.name}   (line {mutant.line})\n")
-            sys.stdout.flush()
+    mutants = [mutant for mutant in chosen(asked.sample, excused) if _meant(mutant, asked.only, excused)]
+    if asked.listed:
+        listed = Path(asked.listed).read_text(encoding="utf-8")
+        mutants = [mutant for mutant in mutants if f"{mutant.name}   (line" in listed]
+    alive = list(_living(mutants, excused, asked))
     unexcused = [m for m in alive if m.name not in excused]
-    idle = sorted(set(excused) - {m.name for m in alive}) if asked.sample is None and not asked.only else []
+    everything = asked.sample is None and not asked.only and not asked.listed
+    idle = sorted(set(excused) - {m.name for m in alive}) if everything else []
     for name in idle:
         sys.stdout.write(f"IDLE     {name}: it is killed, or not there\n")
-    sys.stdout.write(
-        f"{tried} mutants, {tried - len(alive)} killed, {len(alive) - len(unexcused)} excused, {len(unexcused)} alive\n"
-    )
+    for words, group in (("core", True), ("elsewhere", False)):
+        mine, living = ([m for m in some if in_core(m) == group] for some in (mutants, alive))
+        left = [m for m in living if m.name not in excused]
+        counts = f"{len(mine) - len(living)} killed, {len(living) - len(left)} excused, {len(left)} alive"
+        sys.stdout.write(f"{words}: {len(mine)} mutants, {counts}\n")
     sys.exit(1 if unexcused or idle else 0)
+
+
+def _living(mutants: list[Mutant], excused: dict[str, str], asked: argparse.Namespace) -> Iterator[Mutant]:
+    """The mutants that live, told as they are found."""
+    verifier = Verifier()
+    bank = Bank(verifier, asked.forged, asked.seed) if any(m.file.startswith("verifier") for m in mutants) else None
+    cases = exact_cases() if any(mutant.file.startswith("exact") for mutant in mutants) else []
+    made = [case() for case in cases]
+    patience, deadliest = SECONDS * max(1, asked.forged // FORGED), Counter[int]()
+
+    def trial(mutant: Mutant) -> Callable[[], int]:
+        if bank is None or mutant.file.startswith("exact"):
+            return lambda: made_otherwise(cases, made, mutant.file, mutant.make())
+        within = bank.asked_of(mutant.file, mutant.function if mutant.entered else None, in_core(mutant))
+        within.sort(key=lambda i: -deadliest[i])
+        return lambda: bank.kills(verifier.changed(mutant.file, mutant.make), within)
+
+    waiting, under_way = list(reversed(mutants)), {}
+    while waiting or under_way:
+        while waiting and len(under_way) < asked.jobs:
+            mutant = waiting.pop()
+            compile(mutant.make(), mutant.file, "exec", dont_inherit=True)  # one that is no Python is no mutant
+            child, pipe = begun(trial(mutant), patience)
+            under_way[pipe] = child, mutant
+        for pipe in select.select(list(under_way), [], [])[0]:
+            child, mutant = under_way.pop(pipe)
+            found = ended(child, pipe)
+            deadliest[found] += 1
+            if found == ALIVE:
+                mark = "excused" if mutant.name in excused else "LIVES"
+                sys.stdout.write(f"{mark:8} {mutant.name}   (line {mutant.line})\n")
+                yield mutant
+            elif asked.only == "excused":
+                sys.stdout.write(f"IDLE     {mutant.name}: case {found} kills it\n")
+            sys.stdout.flush()
 
 
 def in_core(mutant: Mutant) -> bool:
@@ -464,15 +322,6 @@ def in_core(mutant: Mutant) -> bool:
 def _meant(mutant: Mutant, only: str, excused: dict[str, str]) -> bool:
     groups = {"core": in_core(mutant), "others": not in_core(mutant), "excused": mutant.name in excused}
     return groups.get(only, only in mutant.name)
-
-
-def made_otherwise(cases: list[Callable[[], object]], made: list[object], mutant: Mutant) -> int:
-    """The position of a problem whose solution differs, or fails, with this change."""
-    put_in(mutant)
-    for i, (case, before) in enumerate(zip(cases, made, strict=True)):
-        if case() != before:
-            return i
-    return ALIVE
 
 
 if __name__ == "__main__":

@@ -83,8 +83,8 @@ LAWS = [
     *(("exchangeable", put("law", "channel", value)) for value in (
         None, [], [["9/a", "1/a"]], [["9/a", "1/a"], ["1"]], [["9/a", "2/a"], ["1/a", "9/a"]], [["1", "0"], ["1", "0"]],
     )),
-    *(("exchangeable", put("law", "values", value)) for value in (None, [0], [0, 1, 2], [1, True])),
-    *(("exchangeable", put("law", "target values", value)) for value in (None, [0], [0, 1, 2], [1, True])),
+    *(("exchangeable", put("law", "values", value)) for value in (None, [0], [0, 1, 2], [0, 1, 1], [1, True])),
+    *(("exchangeable", put("law", "target values", value)) for value in (None, [0], [0, 1, 2], [1, 0, 0], [1, True])),
     ("exchangeable", put("law", "cells", [])),
     *(("sensors", put("law", key, value)) for key in ("channels", "values", "scores") for value in (None, [])),
     *(("sensors", drop("law", key, 0)) for key in ("channels", "values", "scores")),

@@ -26,11 +26,22 @@ from choral.verifier.claims import ClaimFailed
 from choral.verifier.numbers import rational
 from choral.verifier.vertices import extreme_points
 
+STEPS = ch.Joint.from_counts(
+    {
+        ([Fraction(1, 2), 2, 8][x], z, v): 1 + (2 * x * z + 3 * v * x + z) % 5
+        for x in range(3)
+        for z in (0, 1)
+        for v in range(4)
+    },
+    names=["X", "Z", "V"],
+)
+"""Numbers that are no whole steps apart."""
 PURPOSES = {
     "accuracy": lambda: ch.disclose(ch.examples.bsc_and_bec(), "W", utility="accuracy"),
     "a loss": lambda: ch.disclose(pair.LAW, "W", ["Z"], ["Z", "V", "X"], utility={("go", 0): 1, ("stay", 1): 3}),
     "accuracy given": lambda: ch.disclose(pair.LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"], utility="accuracy"),
     "squares": lambda: ch.disclose(pair.LAW, "X", ["Z", "V"], ["Z", "V", "W"], utility="squares"),
+    "squares in steps": lambda: ch.disclose(STEPS, "X", ["Z"], ["Z", "V"], utility="squares", tol=1e-3),
     "squares by rank": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], utility="squares"),
 }
 """Files of version 2 that are good for something else than bits."""
@@ -39,6 +50,11 @@ FOUR = ch.Joint.from_counts(
     names=["W", "A", "B"],
 )
 """A target of four values, about which lines alone prove little."""
+FEWER = ch.Joint.from_counts(
+    {cell: 2 + (cell[0] + cell[1] * cell[3] + 3 * cell[2]) % 4 for cell in pair.LAW.cells if cell[1:] != (1, 1, 2)},
+    names=pair.LAW.names,
+)
+"""A further law under which one state does not occur."""
 PROOFS = {
     "lines": lambda: ch.disclose(pair.LAW, "W", ["Z", "V"], ["Z", "V", "X"], solver="sandwich", tol=1e-3),
     "three values": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], solver="sandwich", tol=1e-2),
@@ -54,6 +70,19 @@ PROOFS = {
         ch.Sensors([Fraction(2, 3), Fraction(1, 3)], [ch.bsc(Fraction(1, 10)), ch.bsc(Fraction(1, 5))])
     ),
     "tree": lambda: ch.disclose(FOUR, "W", solver="branching", rel_tol=0.1),
+    "exchangeable columns": lambda: ch.disclose(ch.examples.noisy_copies(3)),
+    "target in use": lambda: ch.disclose(ch.examples.noisy_copies(2), "W", ["X1", "X2"], ["W", "X1", "X2"]),
+    "rank given": pair.MADE["rank"],
+    "two laws, one value": pair.MADE["given, two laws, one value"],
+    "a law of fewer states": lambda: ch.disclose(
+        pair.LAW, "W", ["Z", "V"], ["Z", "V", "X"], also=[FEWER], solver="sandwich", tol=1e-3
+    ),
+    "given one value by lines": lambda: ch.disclose(
+        pair.LAW, "W", ["Z | V=1"], ["Z", "V", "X"], solver="sandwich", tol=1e-3
+    ),
+    "a ratio beside": lambda: ch.disclose(
+        ch.examples.noisy_copies(2), leakage={"X1": Fraction(1, 50)}, ratio={"X2": 2}, tol=1e-3
+    ),
     "a condition determines": lambda: ch.disclose(ch.examples.noisy_copies(1), "W", ["X1", "X1 | W"], ["W", "X1"]),
 }
 """One for each kind of proof of a bound."""
@@ -163,6 +192,14 @@ def as_if_proved(document, change, hidden):
         found = Decimal(failed.reason.rpartition(" ")[2])
     document["claims"]["upper_bound"] = f"{found.quantize(Decimal('1e-15'), ROUND_CEILING):f}"
     return document
+
+
+def spelled():
+    """Texts of documents whose columns have values in every spelling, and names of every kind."""
+    names = [*known.DECEIVERS.values(), *known.ALIKE, *known.WELCOME, "1l", "O0", "m rn"]
+    documents = [known.telling("city", values=["a", value]) for value in pair.VALUES]
+    documents += [known.telling(name) for name in names] + [known.telling(name, protect="sex") for name in names]
+    return pair.texts_of(documents)
 
 
 def listed():

@@ -12,16 +12,21 @@ import random
 import shutil
 import sqlite3
 import tempfile
+from decimal import Decimal
 from pathlib import Path
 
 import test_second_verifier as pair
-from attack import bank, forging
+from attack import bank, forging, proofs, trees
 from attack.tally import Attack, Tally
 
 import choral as ch
+from choral.design.load import of_document
 from choral.errors import ChoralError
+from choral.exact import certificate
 from choral.exact.certificate import document_to_text, sealed
+from choral.exact.information import stated_bound
 from choral.ledger.book import open_ledger
+from choral.proofs.kinds import proof_of
 from choral.release.card import decode, load_card
 from choral.release.file import load_release
 from choral.tables.points import read_points
@@ -30,6 +35,8 @@ AT_ONCE = 40
 """Files for one start of the second verifier."""
 BUDGET = 10**7
 """Steps of either verifier, for a small file."""
+STATED = Decimal("2e-15")
+"""Bits that two ways to round what is stated may differ by."""
 RULES = {"reveal": "ill", "protect": ["sex", "school"], "use": ["sex", "school", "visits"]}
 
 
@@ -97,6 +104,45 @@ def honest_files(draw: random.Random, folder: Path, tally: Tally) -> None:
         tally.expect(
             other["holds"] and not pair.first(text, "bound"), "honest files that both verifiers accept", text[:2000]
         )
+
+
+@functools.cache
+def honest_disclosure(name: str):
+    """An honest document of the bank as a disclosure."""
+    return of_document(sealed(bank.honest()[name]), Path(name))
+
+
+def other_proofs(draw: random.Random, folder: Path, tally: Tally) -> None:
+    """A proof of a bound that was changed, and stated as what it proves, or would: refused, or true all the same.
+
+    What is accepted is the bound that the library finds in that proof, and not below what an honest code tells, or is worth.
+    """
+    name = draw.choice(sorted(bank.honest()))
+    honest = bank.honest()[name]
+    change = draw.choice(proofs.changes_of(honest))
+    text = proofs.changed(honest, change, draw)
+    if text is None:
+        return
+    said = trees.refused_by(text)
+    tally.expect(said[0] == said[1], "changed proofs of which the package and the one file say the same", (name, said))
+    tally.note("… refused" if said[0] else "… a proof all the same")
+    if said[0]:
+        return
+    document, d = json.loads(text), honest_disclosure(name)
+    claimed = certificate.claims_of(document)
+    known = certificate.claims_of(honest)
+    true = claimed.upper_bound >= known.information and (known.value is None or claimed.value_bound >= known.value)
+    tally.expect(true, "changed proofs that prove no less than an honest code tells", (name, change, text[:2000]))
+    if document["bound"]["kind"] == "extreme points":
+        return  # which of them matter is not in a file
+    try:
+        found = stated_bound(d.problem, proof_of(document["bound"], d.problem))
+    except (LookupError, TypeError, ValueError):
+        tally.note("… a proof that the library does not write")
+        return
+    tally.expect(
+        abs(found - claimed.upper_bound) <= STATED, "changed proofs in which the library finds the same", (name, text)
+    )
 
 
 def loaded_releases(draw: random.Random, folder: Path, tally: Tally) -> None:
@@ -285,6 +331,7 @@ def written_by_hand(draw: random.Random, folder: Path, tally: Tally) -> None:
 ATTACKS = [
     Attack("forged files", release_files, short=3, share=4),
     Attack("forged files", honest_files, short=1, share=0.5),
+    Attack("forged files", other_proofs, short=60, share=1),
     Attack("forged files", loaded_releases, short=25, share=2),
     Attack("forged files", keys, short=15, share=0.5),
     Attack("forged files", cards, short=30, share=1),

@@ -14,7 +14,7 @@ from choral.verifier.numbers import added_up, rational, size_of
 from choral.verifier.proof_orbits import bound_from_orbits_of_bases
 from choral.verifier.steps import hold, product, spend
 from choral.verifier.symmetry import exchangeable, orbits
-from choral.verifier.vertices import Chords, extreme_points
+from choral.verifier.vertices import MANY_POINTS, Chords, extreme_points
 
 
 def bound_from_extreme_points(law, used, target, groups, conditions, prior, proof, states):
@@ -76,7 +76,7 @@ def bound_from_extreme_points(law, used, target, groups, conditions, prior, proo
             for w, share in posteriors[c]:
                 low[w] = low.get(w, 0) + mass.numerator * share // mass.denominator
         wide = 2 * len(point)
-        if count == 2000:
+        if count == MANY_POINTS:
             floor = Chords()
         if floor is not None:
             # Chords of -x log x lie below it (and its slope is above -2): a point that is far from tight needs no logarithm.

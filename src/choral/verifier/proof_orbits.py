@@ -13,7 +13,7 @@ from choral.verifier.intervals import UP, entropy, interval, subtract
 from choral.verifier.numbers import added_up, size_of
 from choral.verifier.steps import hold, product, spend
 from choral.verifier.symmetry import exchangeable, orbits, values_of
-from choral.verifier.vertices import Chords, pivot, reduce_row
+from choral.verifier.vertices import MANY_POINTS, Chords, pivot, reduce_row
 
 
 def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
@@ -59,7 +59,7 @@ def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
         each = 10 + 4 * product(len(masses) * deep + long, deep + long) + product(long, long + BITS)
         spend(len(masses) * each, "the value at every extreme point")
         low = [(mass << BITS) // whole_masses for _, mass in masses]
-        if count == 2000:
+        if count == MANY_POINTS:
             floor = Chords()
         if floor is not None:
             pull = sum(-(-scaled[k] * mass // whole_masses) for k, mass in masses)

@@ -11,6 +11,8 @@ from choral.verifier.intervals import DOWN, interval, minus_x_log_x
 from choral.verifier.numbers import common_denominator
 from choral.verifier.steps import hold, product, spend
 
+MANY_POINTS = 2000  # extreme points after which chords are worth their making
+
 
 def extreme_points(columns, weights):
     """Every extreme point of {t ≥ 0 : Σ t_c column_c = Σ p_c column_c}, p ∝ weights, as {c: mass}; some perhaps twice.

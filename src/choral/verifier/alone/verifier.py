@@ -2671,6 +2671,9 @@ def equations_of(proof, law, groups, conditions, further, used, prior):
 # Extreme points of the polytope of posteriors, walked from neighbour to neighbour in integers.
 
 
+MANY_POINTS = 2000  # extreme points after which chords are worth their making
+
+
 def extreme_points(columns, weights):
     """Every extreme point of {t ≥ 0 : Σ t_c column_c = Σ p_c column_c}, p ∝ weights, as {c: mass}; some perhaps twice.
 
@@ -2935,7 +2938,7 @@ def bound_from_orbits_of_bases(law, used, target, groups, prior, pi, swaps):
         each = 10 + 4 * product(len(masses) * deep + long, deep + long) + product(long, long + BITS)
         spend(len(masses) * each, "the value at every extreme point")
         low = [(mass << BITS) // whole_masses for _, mass in masses]
-        if count == 2000:
+        if count == MANY_POINTS:
             floor = Chords()
         if floor is not None:
             pull = sum(-(-scaled[k] * mass // whole_masses) for k, mass in masses)
@@ -3116,7 +3119,7 @@ def bound_from_extreme_points(law, used, target, groups, conditions, prior, proo
             for w, share in posteriors[c]:
                 low[w] = low.get(w, 0) + mass.numerator * share // mass.denominator
         wide = 2 * len(point)
-        if count == 2000:
+        if count == MANY_POINTS:
             floor = Chords()
         if floor is not None:
             # Chords of -x log x lie below it (and its slope is above -2): a point that is far from tight needs no logarithm.
