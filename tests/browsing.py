@@ -148,12 +148,18 @@ A4 = (688, 1005)
 
 
 def tables_stay_whole(page):
-    """Whether no table, picture or row is split in print: each may not be, and fits on a page of A4."""
+    """Whether no table, picture or row is split in print: each may not be, and fits on a page of A4.
+
+    A table that is said to be long may go on overleaf, with its head again and between two rows.
+    """
     page.set_viewport_size({"width": A4[0], "height": A4[1]})
     page.emulate_media(media="print")
-    found = page.evaluate("""() => [...document.querySelectorAll('table, tr, figure')].map((one) =>
+    found = page.evaluate("""() => [...document.querySelectorAll('table:not(.long), tr, figure')].map((one) =>
         [getComputedStyle(one).breakInside, one.getBoundingClientRect().height])""")
-    return bool(found) and {rule for rule, _ in found} == {"avoid"} and max(high for _, high in found) <= A4[1]
+    heads = page.evaluate("""() => [...document.querySelectorAll('table.long')].map((one) =>
+        [getComputedStyle(one).breakInside, getComputedStyle(one.tHead).display])""")
+    whole = bool(found) and {rule for rule, _ in found} == {"avoid"} and max(high for _, high in found) <= A4[1]
+    return whole and all(one == ["auto", "table-header-group"] for one in heads)
 
 
 HANDLED = """

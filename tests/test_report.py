@@ -233,6 +233,16 @@ def test_pictures_show_the_librarys_numbers(release, page):
     assert sum("either way" in label for label in labels) == 2
 
 
+def test_a_bound_beyond_what_there_is_to_know_is_left_out(release, found):
+    best = min(found.out_of_sample, key=lambda bound: bound.advantage)
+    worst = max(found.composition, key=lambda leak: leak.bits)
+    for held, said in ((min(best.bits, worst.bound) / 2, False), (2 * max(best.bits, worst.bound), True)):
+        text = render(release, replace(found, held=dict.fromkeys(found.held, held)))
+        assert ("about any private value" in text) == said
+        assert ("certainly no more than" in text) == said
+        assert "between two private values the probability of any event of the code differs by at most" in text
+
+
 def test_it_needs_nothing_and_runs_nothing(made, page):
     assert not set(page.tags) & {"script", "link", "img", "iframe", "object", "embed", "form", "base", "image", "use"}
     for tag, key, text in page.attributes:

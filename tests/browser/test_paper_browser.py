@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from browsing import AXE, PATIENCE, needs_chromium, tables_stay_whole
+from browsing import A4, AXE, PATIENCE, needs_chromium, tables_stay_whole
 from in_process import choral
+
+from choral.paper.page import MOST_TOGETHER, Done
+from choral.paper.page import page as made
+from choral.paper.record import Claim, Found, Section
 
 pytestmark = needs_chromium
 
@@ -55,4 +59,18 @@ def test_print_has_margins_and_page_numbers_and_no_navigation(browser, address):
     assert tables_stay_whole(page)
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+    page.set_content(whole_page(60))
+    assert page.locator("table.long").count() == 1
+    assert tables_stay_whole(page)
+    assert page.locator("table.long").bounding_box()["height"] > A4[1], "longer than a page, and goes on overleaf"
+    page.set_content(whole_page(MOST_TOGETHER))
+    assert page.locator("table.long").count() == 0
+    assert tables_stay_whole(page)
     page.close()
+
+
+def whole_page(claims):
+    """A page with so many claims in one table, each of a few lines."""
+    claim = Claim("what the code tells about the target, in bits, where all samples are alike", "sec:x", "1", "1", True)
+    section = Section("long", "A long table", ("sec:x",), lambda: None)
+    return made([Done(section, Found(("In words.",), (claim,) * claims), (), 0.0)], [])

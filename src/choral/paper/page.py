@@ -12,6 +12,8 @@ from choral.paper.record import Claim, Found, Section, Table, worded
 from choral.show.plots.style import finding_of
 from choral.show.style import mark, tokens
 
+MOST_TOGETHER = 12
+"""Claims that fit on a page of print, each in a few lines: a longer table goes on overleaf, between two rows."""
 MOST_ROWS = 60
 """Rows of a table on the page; the file beside it has all."""
 
@@ -118,8 +120,9 @@ def _section(part: Done) -> str:
     text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in found.text)
     rows = "".join(map(_row, found.claims))
     head = "".join(f"<th scope='col'>{name}</th>" for name in COLUMNS)
+    kind = "claims long" if len(found.claims) > MOST_TOGETHER else "claims"
     claims = (
-        "<div class='scroll' tabindex='0' role='group' aria-label='Claims'><table class='claims'>"
+        f"<div class='scroll' tabindex='0' role='group' aria-label='Claims'><table class='{kind}'>"
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         if rows
         else ""

@@ -306,7 +306,7 @@ def _guarantee(release: Release, about: str) -> list[str]:
         name = spoken(group, bins_of(recipe), " and ") + (" together" if len(group) > 1 else "")
         if budget is None:
             words.append(
-                f"{code} is exactly independent of {name}: who knows the law and sees all codes learns nothing of a record's."
+                f"{code} is exactly independent of {name}: who knows the law and sees all codes learns nothing about it."
             )
         elif "ratio" in budget:
             words.append(f"{code} makes no value of {name} more than {budget['ratio']} times more or less likely.")

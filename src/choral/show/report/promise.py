@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -274,9 +275,10 @@ def _composition(subject: Subject) -> Limit:
         found = [
             "all codes together tell them ",
             bits(worst.bits),
-            f" about a record's {' and '.join(worst.about)} ({worst.method}), and certainly no more than ",
-            bits(worst.bound),
+            f" about a record's {' and '.join(worst.about)} ({worst.method})",
         ]
+        if worst.bound < subject.audit.held.get(worst.about, math.inf):  # else it is no less than there is to know
+            found += [", and certainly no more than ", bits(worst.bound)]
         if worst.certain is not None:
             found += ["; the value comes out for sure with probability ", share(Fraction(worst.certain))]
         found.append(".")
@@ -294,13 +296,21 @@ def _new_records(subject: Subject) -> Limit:
     found: list[Part] = ["not bounded."]
     if subject.audit is not None and subject.audit.out_of_sample:
         best = min(subject.audit.out_of_sample, key=lambda bound: bound.advantage)
+        most = subject.audit.told_at_most(best)
+        bounded: list[Part] = []
+        if most is not None:  # else it is no less than what there is to know
+            unit = "bit" if at_most(most) == "1" else "bits"
+            bounded = [
+                "the code tells at most ",
+                Shown(most, f"{at_most(most)} {unit}"),
+                " about any private value; and ",
+            ]
         found = [
             "with confidence ",
             share(Fraction(str(best.confidence))),
-            ", the code tells at most ",
-            Shown(best.bits, f"{at_most(best.bits)} bits"),
-            " about any private value; and with the same confidence, between two values the probability of any event of "
-            "the code differs by at most ",
+            ", ",
+            *bounded,
+            "between two private values the probability of any event of the code differs by at most ",
             Shown(best.advantage, f"{at_most(100 * best.advantage)} percentage points"),
             f" (from {best.source} of ",
             count(best.rows, "row"),

@@ -70,7 +70,7 @@ def render_public(card: Card, date: datetime.date | None = None) -> str:
         element(
             "section",
             element("h2", "What is promised"),
-            bullets([[line] for line in document["guarantee"]]),
+            *_under(document["guarantee"]),
             id="promise",
         ),
         element(
@@ -102,6 +102,14 @@ def _binned(columns: Sequence[str], said: str) -> str:
     """
     bins = (re.search(rf"(?<!\w){re.escape(name)} \(in \d+ bins\)", said) for name in columns)
     return "+".join(name if found is None else found[0] for name, found in zip(columns, bins, strict=True))
+
+
+def _under(lines: Sequence[str]) -> list[Html]:
+    """What is promised, below the law that it is promised under."""
+    head, *rest = lines
+    if not head.endswith(":"):
+        return [bullets([[line] for line in lines])]
+    return [paragraph(head), bullets([[line] for line in rest])]
 
 
 def _promised(document: Mapping[str, Any]) -> Html:
