@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from browsing import A4, AXE, PATIENCE, needs_chromium, tables_stay_whole
 from in_process import choral
@@ -35,6 +37,10 @@ def test_agree_and_differ_are_in_sight_and_lead_on(browser, address, width, sche
     box = verdict.bounding_box()
     assert box["y"] + box["height"] <= 800
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert not re.findall(r"[1-9]\d*\.\d{4,}|0\.0*[1-9]\d{4,}", page.inner_text("main")), "four digits are read"
+    sizes = page.eval_on_selector_all("figure img", "all => all.map((one) => [one.width, one.naturalWidth])")
+    assert sizes
+    assert all(shown == natural for shown, natural in sizes), "letters are as large as they were drawn"
     links = page.locator("nav a")
     assert links.count() == 3  # where the paper differs, and the sections
     links.last.click()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,7 +13,7 @@ from choral.paper.record import Claim, Found, Section, Table, worded
 from choral.show.plots.style import finding_of
 from choral.show.style import mark, tokens
 
-MOST_TOGETHER = 12
+MOST_TOGETHER = 8
 """Claims that fit on a page of print, each in a few lines: a longer table goes on overleaf, between two rows."""
 MOST_ROWS = 60
 """Rows of a table on the page; the file beside it has all."""
@@ -21,6 +22,8 @@ STYLE = Path(__file__).with_name("style.css")
 """What the page makes of the common colours and type scale; it carries both, so that it can be sent as one file."""
 
 
+LONG = re.compile(r"\d+\.\d{4,}(?:e[+-]?\d+)?")
+"""Numbers of more digits than are read."""
 COLUMNS = ("what", "where", "paper", "here", "verdict")
 """Of a table of claims."""
 
@@ -45,7 +48,7 @@ def page(done: Sequence[Done], left_out: Sequence[Section]) -> str:
     missing = "".join(f"<li>{escape(section.title)} ({escape(', '.join(section.covers))})</li>" for section in left_out)
     found = "".join(
         f'<li><a href="#{escape(section.name)}">{escape(claim.place)}</a>: {escape(claim.what)}. '
-        f"Paper: {escape(claim.paper)}. Here: {escape(claim.ours)}. {escape(_reason(claim))}</li>"
+        f"Paper: {_read(claim, claim.paper)}. Here: {_read(claim, claim.ours)}. {escape(_reason(claim))}</li>"
         for section, claim in differ
     )
     first = "<h1>Data Disclosure under Perfect Sample Privacy, recomputed</h1>" + _verdict(
@@ -128,7 +131,8 @@ def _section(part: Done) -> str:
         else ""
     )
     pictures = "".join(
-        f"<figure><img alt='{escape(finding_of(picture.chart), quote=True)}' src='data:image/svg+xml;base64,{_encoded(svg)}'>"
+        "<figure tabindex='0'>"
+        f"<img alt='{escape(finding_of(picture.chart), quote=True)}' src='data:image/svg+xml;base64,{_encoded(svg)}'>"
         f"<figcaption>{escape(picture.caption)} <a href='{escape(picture.name)}.svg'>{escape(picture.name)}.svg</a>"
         "</figcaption></figure>"
         for picture, svg in zip(found.pictures, part.pictures, strict=True)
@@ -143,8 +147,8 @@ def _section(part: Done) -> str:
 
 def _row(claim: Claim) -> str:
     kind = "agrees" if claim.agrees else "differs" if claim.why else "unexplained"
-    told = zip(COLUMNS[1:], (claim.place, claim.paper, claim.ours, claim.verdict), strict=True)
-    cells = "".join(f"<td data-label='{name}'>{escape(text)}</td>" for name, text in told)
+    told = [escape(claim.place), _read(claim, claim.paper), _read(claim, claim.ours), escape(claim.verdict)]
+    cells = "".join(f"<td data-label='{name}'>{text}</td>" for name, text in zip(COLUMNS[1:], told, strict=True))
     return f"<tr class='{kind}'><th scope='row'>{escape(claim.what)}</th>{cells}</tr>"
 
 
@@ -161,6 +165,24 @@ def _table(table: Table) -> str:
         f"<div class='scroll' tabindex='0' role='group' aria-label='{name}'><table><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div></details>"
     )
+
+
+def _read(claim: Claim, text: str) -> str:
+    """What was compared, with few digits and all of them behind; with all of them where few do not show a difference."""
+    short = _briefly(text)
+    if short == text or (not claim.agrees and _briefly(claim.paper) == _briefly(claim.ours)):
+        return escape(text)
+    return f'<data value="{escape(text)}">{escape(short)}</data>'
+
+
+def _briefly(text: str) -> str:
+    """Numbers in four digits, as many as the paper prints.
+
+    >>> _briefly("0.0134208289 bits"), _briefly("1.999999999 bits"), _briefly("(1/3, 0.25)"), _briefly("1 bits")
+    ('0.01342 bits', '2 bits', '(1/3, 0.25)', '1 bit')
+    """
+    short = LONG.sub(lambda found: f"{float(found[0]):.4g}", text)
+    return re.sub(r"(?<![\d.])1 bits", "1 bit", short)
 
 
 def _reason(claim: Claim) -> str:
