@@ -8,8 +8,10 @@ import pytest
 
 from choral.errors import ChoralError, ColumnError, LawError, ProblemError, TooLargeError
 from choral.tables import look as looking
+from choral.tables import sql
 from choral.tables.look import look
 from choral.tables.opening import open_table
+from choral.tables.source import AsRead
 
 N = 120
 
@@ -141,10 +143,23 @@ def test_ten_thousand_columns_get_a_clear_word(tmp_path):
     path = tmp_path / "wide.csv"
     names = [f"x{i}" for i in range(10_000)]
     path.write_text(",".join(["W", *names]) + "\n" + ("1," * 10_000 + "0\n") * 2)
-    from choral.tables.source import AsRead
-
     with pytest.raises(TooLargeError, match=r"10001 columns; at most 2000.*--use"):
         look(open_table(path, AsRead(find=False)), "W")
+    with pytest.raises(TooLargeError, match=r"10001 columns; the types of at most 2000.*a table of their own"):
+        open_table(path)
+
+
+def test_columns_of_many_blocks_have_the_types_that_they_have_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(sql, "BLOCK", 2)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,d,e\n1,x,2.5,?,2020-01-01\n2,y,3,7,2020-01-02\n?,z,4,8,2020-01-03\n")
+    assert open_table(path, AsRead(marks=None)).columns == {
+        "a": "BIGINT",
+        "b": "VARCHAR",
+        "c": "DOUBLE",
+        "d": "BIGINT",
+        "e": "DATE",
+    }
 
 
 def test_the_look_is_printed_as_a_table_and_as_data():
@@ -161,8 +176,6 @@ def test_the_look_is_printed_as_a_table_and_as_data():
 
 
 def test_a_field_that_is_refused_is_an_error_of_ours(tmp_path):
-    from choral.tables.source import AsRead
-
     path = tmp_path / "t.csv"
     path.write_text("W,x\n0,1\n1,zwei\n")
     with pytest.raises(ChoralError, match=r"'zwei'"):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from choral.tables.forms import TEXT, WHOLE, form_of
-from choral.tables.sql import identifier, text_literal
+from choral.tables.sql import identifier, in_blocks, text_literal
 
 INT, FLOAT, DAY, LONG, OTHER = 1, 2, 4, 8, 16
 """Bits of what the fields of a column are: LONG is a whole number beyond 64 bits."""
@@ -25,10 +25,19 @@ def types_found(
     names: Sequence[str], relation: str, ask: Ask, marks: Sequence[str] = ()
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The types of these columns of texts of a relation, and remarks on some of them; `marks` are missing values."""
-    if marks:
-        listed = ", ".join(map(text_literal, marks))
-        items = [f"CASE WHEN {c} NOT IN ({listed}) THEN {c} END AS {c}" for c in map(identifier, names)]
-        relation = f"(SELECT {', '.join(items)} FROM {relation})" if items else relation
+    found: tuple[dict[str, str], dict[str, str]] = {}, {}
+    for some in in_blocks(names):
+        for whole, part in zip(found, _types_found(some, relation, ask, marks), strict=True):
+            whole |= part
+    return found
+
+
+def _types_found(
+    names: Sequence[str], relation: str, ask: Ask, marks: Sequence[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    listed = ", ".join(map(text_literal, marks))
+    items = [f"CASE WHEN {c} NOT IN ({listed}) THEN {c} END AS {c}" if marks else c for c in map(identifier, names)]
+    relation = f"(SELECT {', '.join(items)} FROM {relation})"
     sample = f"(SELECT * FROM {relation} LIMIT {LOOKED_AT})"
     seen = _bits(names, sample, ask)
     undecided = [name for name in names if _type_of(seen[name]) != TEXT or not seen[name]]

@@ -17,10 +17,8 @@ from choral.tables.columns import canonical_sql
 from choral.tables.forms import MOMENT
 from choral.tables.kinds import NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
-from choral.tables.sql import text_literal
+from choral.tables.sql import MOST_COLUMNS, text_literal
 
-MOST_COLUMNS = 2000
-"""A query about all of this many columns takes seconds; of ten thousand, minutes."""
 COUNTED = 100_000
 """Columns with about this many values at most are counted exactly; of larger ones as many values are sampled by hash."""
 FEW = 20

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from choral.errors import ProblemError
 from choral.tables.forms import form_of
 from choral.tables.found_types import Ask
-from choral.tables.sql import identifier, text_literal
+from choral.tables.sql import identifier, in_blocks, text_literal
 
 KNOWN = ("?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "-", "--", ".", "..", "missing", "(missing)")
 ALWAYS = "?"
@@ -50,8 +50,13 @@ def unmarked(column: str, marks: Sequence[str]) -> str:
 
 def recognised(names: Sequence[str], relation: str, ask: Ask) -> dict[str, tuple[str, ...]]:
     """The known marks in these columns of texts that stand for missing values, column by column."""
-    if not names:
-        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for some in in_blocks(names):
+        found |= _recognised(some, relation, ask)
+    return found
+
+
+def _recognised(names: Sequence[str], relation: str, ask: Ask) -> dict[str, tuple[str, ...]]:
     listed = ", ".join(map(text_literal, KNOWN))
     kinds = [form_of(type_) for type_ in ("DOUBLE", "DATE")]
     items = []

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from choral.errors import LawError, did_you_mean
+from choral.errors import LawError, TooLargeError, did_you_mean
 from choral.tables import forms
 from choral.tables.dialect import HEADERLESS, dialect_of, like_data
 from choral.tables.forms import TEXT, Field
@@ -19,7 +19,7 @@ from choral.tables.in_memory import arrow_of, check_names
 from choral.tables.kinds import kind_of_type
 from choral.tables.marks import recognised, remark, unmarked
 from choral.tables.source import READERS, AsRead, Source, connect, parts_of, reading
-from choral.tables.sql import identifier, text_literal
+from choral.tables.sql import MOST_COLUMNS, identifier, text_literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -137,6 +137,11 @@ def _opened_csv(
     for part in parts[1:]:
         if dialect_of(part, how.header, how.plain) != dialect:
             raise LawError(f"{part} has another header than the other files of {path}.", "Give tables of one kind.")
+    if how.find and len(dialect.names) > MOST_COLUMNS:
+        raise TooLargeError(
+            f"{path} has {len(dialect.names)} columns; the types of at most {MOST_COLUMNS} are found.",
+            "Write the columns that matter to a table of their own.",
+        )
     texts = dict.fromkeys(dialect.names, TEXT)
     relation = dialect.relation(literal, how.empty == "value")
     stored = Source(connection, relation, texts, str(path), path, header=how.header)
