@@ -253,15 +253,30 @@ def test_every_record_has_the_same_code_on_both_engines(running, table, release,
 
 
 @pytest.mark.spark
-def test_a_score_is_the_same_on_both_engines(running, table, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("drop", "use"), [((), ("score", "sex")), (("sex",), ("score",))])
+def test_a_score_is_the_same_on_both_engines(running, table, tmp_path, monkeypatch, drop, use):
+    """Also where a protected column is not looked at: records to come need not have it."""
     monkeypatch.setattr("choral.scores.crossfit.TREES", 20)
     source = write(table, tmp_path / "people.csv")
-    asked = {"reveal": "income", "protect": ["sex"], "id": "who"}
+    asked = {"reveal": "income", "protect": ["sex"], "id": "who", "drop": drop}
     scored = spark.fit(source, **asked)
-    assert scored.recipe.use == ("score", "sex")
+    assert scored.recipe.use == use
     assert document(scored) == document(fit(source, **asked))
-    here, there = both(replace(scored, key=KEY), source, tmp_path, "who")
+    to_come = write(table.drop_columns(list(drop)), tmp_path / "to_come.csv")
+    here, there = both(replace(scored, key=KEY), to_come, tmp_path, "who")
     assert here == there
+
+
+@pytest.mark.spark
+def test_a_frame_whose_protected_column_is_not_looked_at(running, table, tmp_path):
+    """Counts lost the word that it is not: the code looked at it."""
+    few = table.select(["who", "sex", "town", "since", "income"])
+    frame = running.read.parquet(str(write(few, tmp_path / "few.parquet")))
+    found = spark.fit(frame, "income", ["sex"], id="who", drop="sex")
+    assert found.recipe.use == ("town", "since")
+    assert document(found, but=("table",)) == document(
+        fit(few, "income", ["sex"], use=["town", "since"], id="who"), but=("table",)
+    )
 
 
 @pytest.mark.spark

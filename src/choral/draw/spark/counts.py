@@ -57,6 +57,7 @@ def fit(
     solver: str | None = None,
     progress: Progress | None = None,
     id: str | None = None,
+    drop: str | Sequence[str] = (),
     earlier: Release | None = None,
     master: str | None = None,
 ) -> Release:
@@ -66,7 +67,8 @@ def fit(
     `choral.release.second.fit_after` gives. The other arguments are those of these functions.
     """
     question = Question(reveal, protect, use, order, leakage, ratio)
-    rules = TableRules(rules_of(bins), missing, empty, min_count, law, unseen, id)
+    dropped = (drop,) if isinstance(drop, str) else tuple(drop)
+    rules = TableRules(rules_of(bins), missing, empty, min_count, law, unseen, id, drop=dropped)
     limits = Limits(tol, rel_tol, time_limit, codes, progress, solver)
     return fitted(source, question, rules, limits, also, earlier, master)
 
@@ -103,7 +105,8 @@ def fitted(
     with ExitStack() as stack, located(tables, needed):
         for counts in (first, *others, *(one.source for one in tables)):
             stack.callback(counts.connection.close)
-        anonymous = replace(rules, id=None, drop=())  # no columns of what was counted
+        # of what was counted: no identifier, and of what is not looked at what is protected all the same
+        anonymous = replace(rules, id=None, drop=tuple(name for name in rules.drop if name in needed))
         if earlier is not None:
             found = second.fitted_after(earlier, first, question, anonymous, limits)
         else:
