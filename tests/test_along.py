@@ -22,10 +22,10 @@ BUDGETS = [F(k, 100) for k in range(37, 57, 2)]
 
 @pytest.fixture
 def programs(monkeypatch):
-    """The conic programs that were solved, as a list that grows."""
+    """The programs that were solved, as a list that grows."""
     solved = []
-    usual = budgeted.conic
-    monkeypatch.setattr(budgeted, "conic", lambda *given: solved.append(given) or usual(*given))
+    usual = budgeted._Run.improve
+    monkeypatch.setattr(budgeted._Run, "improve", lambda *given: solved.append(given) or usual(*given))
     return solved
 
 

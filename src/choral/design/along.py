@@ -18,12 +18,15 @@ from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import floats_of
 from choral.reductions.base import Joined
 from choral.reductions.chain import reduced_problem
-from choral.solvers.lines.budgeted import Beside
+from choral.solvers.lines.beside import Beside
+
+FEW = 3
+"""Points of a curve up to which each has lines of its own."""
 
 
 def solved_along(law: Law, problems: Sequence[Problem], limits: Limits) -> Iterator[Disclosure]:
     """The disclosures of problems that differ in their budgets alone, in their order, as soon as all before are there."""
-    beside = Beside()
+    beside = Beside(several=len(problems) > FEW)
     found: dict[int, Disclosure] = {}
     told = 0
     rising = sorted(range(len(problems)), key=lambda k: sum(b.amount for b in problems[k].budgets if b is not None))

@@ -31,7 +31,7 @@ from choral.problem.utility import Cells, Utility
 from choral.proofs.group import GroupBound
 from choral.reductions.chain import reduced_problem
 from choral.solvers.fewer_codes import fewest, with_at_most
-from choral.solvers.lines.budgeted import Beside
+from choral.solvers.lines.beside import Beside
 from choral.version import __version__
 
 CLEARLY = 1e-9

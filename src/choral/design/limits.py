@@ -17,7 +17,7 @@ from choral import phases
 from choral.errors import ProblemError
 
 if TYPE_CHECKING:
-    from choral.solvers.lines.budgeted import Beside
+    from choral.solvers.lines.beside import Beside
 
 Progress: TypeAlias = Callable[[float, float, str], None]
 

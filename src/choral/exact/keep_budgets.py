@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import flint
 
-from choral.describe.ball_arithmetic import PRECISION
-from choral.exact.information import joint_with_group, leakage
+from choral.describe.ball_arithmetic import PRECISION, ball_of
+from choral.exact.information import joint_with_group, leakage, leakage_of
 from choral.problem.budget import Budget
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Row
@@ -28,6 +28,8 @@ def within_budgets(problem: Problem, channel: ExactChannel) -> ExactChannel:
     """The channel itself if it keeps all budgets, or the least changed mixture found that does."""
     held = [(g, budget) for g, budget in enumerate(problem.budgets) if budget is not None]
     if not held:
+        return channel
+    if all(budget.kind == "leakage" and _within(leakage_of(problem, g, channel), budget) for g, budget in held):
         return channel
     joints = {g: joint_with_group(problem, g, channel) for g, _ in held}
     codes = next(iter(joints.values()))[1]
@@ -96,8 +98,12 @@ def _keeps(
         for y in range(len(codes))
     }
     with flint.ctx.workprec(PRECISION):
-        found = leakage(marginal, mixed)
-        return bool(found < flint.arb(flint.fmpq(budget.amount.numerator, budget.amount.denominator)))
+        return _within(leakage(marginal, mixed), budget)
+
+
+def _within(leaks: flint.arb, budget: Budget) -> bool:
+    with flint.ctx.workprec(PRECISION):
+        return bool(leaks < ball_of(budget.amount))
 
 
 def _mixed(channel: ExactChannel, law: list[int], share: int) -> ExactChannel:

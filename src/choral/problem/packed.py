@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from choral.problem.kernel import Index
+from choral.problem.kernel import Index, Variable
 
 if TYPE_CHECKING:
     from choral.problem.solution import Row
 
 PART = 4096
 """States whose rows are unpacked at once."""
+MANTISSA = 53
+"""Bits of whole numbers that floats hold exactly, and so do their sums as long as these have no more."""
+FEWEST_BITS = 16
+"""Of numerators that are summed at once: with fewer, weights are so large that integers are as fast."""
 
 
 class PackedRows(Sequence["Row"]):
@@ -65,6 +69,33 @@ class PackedRows(Sequence["Row"]):
             else:
                 part = slice(a - first, b - first)
                 yield self._unit, tuple(zip(codes[part], numerators[part], strict=True))
+
+    def sums(self, variable: Variable, total: int) -> tuple[int, dict[tuple[int, int], int], list[int]] | None:
+        """The denominator that nearly all rows have, Σ_s weight · numerator of these by (value, code), and the other rows.
+
+        Numerators are cut into pieces so short that no sum of weights times pieces has more bits than a float has: what
+        floats add up then is exact. None where the weights, whose sum is at most `total`, are too large for that.
+        """
+        bits = MANTISSA - total.bit_length()
+        if bits < FEWEST_BITS:
+            return None
+        plain = np.ones(len(self), dtype=bool)
+        plain[list(self._others)] = False
+        chosen = plain[variable.state]
+        state, value = variable.state[chosen], variable.value[chosen]
+        weight = np.array(variable.weight, dtype=np.float64)[chosen]
+        length = self._starts[state + 1] - self._starts[state]
+        place = np.repeat(self._starts[state] - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
+        width = int(self._codes.max(initial=0)) + 1
+        key, weights = np.repeat(value, length) * width + self._codes[place], np.repeat(weight, length)
+        numerators = self._numerators[place]
+        found: dict[int, int] = {}
+        for low in range(0, self._unit.bit_length(), bits):
+            piece = (numerators >> low) & ((1 << bits) - 1)
+            added = np.bincount(key, piece * weights).tolist()
+            for k in np.unique(key).tolist():
+                found[k] = found.get(k, 0) + (int(added[k]) << low)
+        return self._unit, {divmod(k, width): x for k, x in found.items()}, sorted(self._others)
 
 
 def _codes(kept: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:

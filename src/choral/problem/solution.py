@@ -15,6 +15,7 @@ import flint
 import numpy as np
 
 from choral.problem.kernel import Floats, Problem, Variable
+from choral.problem.packed import PackedRows
 
 T = TypeVar("T")
 Numbers: TypeAlias = "tuple[Fraction, ...]"
@@ -57,8 +58,14 @@ class ExactChannel:
 
         Nearly all states share one denominator, so this is a sum of few fractions, of integers that were added up.
         """
-        rows, by_denominator = list(self.rows), defaultdict[int, defaultdict[tuple[int, int], int]](_zeros)
+        by_denominator = defaultdict[int, defaultdict[tuple[int, int], int]](_zeros)
+        packed = self.rows.sums(variable, sum(variable.weight)) if isinstance(self.rows, PackedRows) else None
+        rows: Mapping[int, Row] = dict(enumerate(self.rows)) if packed is None else {s: self.rows[s] for s in packed[2]}
+        if packed is not None:
+            by_denominator[packed[0]].update(packed[1])
         for s, v, w in zip(variable.state.tolist(), variable.value.tolist(), variable.weight, strict=True):
+            if s not in rows:
+                continue
             denominator, entries = rows[s]
             sums = by_denominator[denominator]
             for y, n in entries:

@@ -177,15 +177,15 @@ class _Row:
 
     def rounded(self, multiplier: Fraction) -> int:
         """Still a multiplier: up, where a price limits how small it may be."""
-        scaled = multiplier * 2**BITS
-        return int(math.ceil(scaled) if self.budget is not None else math.floor(scaled))
+        top, bottom = multiplier.numerator << BITS, multiplier.denominator
+        return -(-top // bottom) if self.budget is not None else top // bottom
 
     def constant(self, n: int) -> int:
         """At most Σ_y p(y) n p(z | y) in the group's budget."""
         if self.further is not None:
             return 0
         if self.budget is None:
-            return math.floor(n * self.mean)
+            return n * self.mean.numerator // self.mean.denominator
         if self.budget.kind == "leakage":
             return 0
         return math.floor(n * self.mean / self.budget.amount if n >= 0 else n * self.mean * self.budget.amount)

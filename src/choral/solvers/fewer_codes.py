@@ -144,10 +144,13 @@ def _channel(joint: Floats) -> Floats:
     return np.asarray(joint / joint.sum(axis=0), dtype=np.float64)
 
 
-def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = math.inf) -> Floats:
+def joined_codes(
+    joint: Floats, posterior: Floats, most: int, spare: float = math.inf, nearest: int | None = None
+) -> Floats:
     """p(s, y) (one row per code) with codes joined, the two that lose least first.
 
-    It ends with `most` codes, or before the next would bring the whole loss above `spare` bits.
+    It ends with `most` codes, or before the next would bring the whole loss above `spare` bits. Of a target of two values
+    only codes that are among the `nearest` in their posteriors are tried, if that is given.
     """
     codes = joint[joint.sum(axis=1) > 0]
     law = codes @ posterior.T
@@ -157,6 +160,8 @@ def joined_codes(joint: Floats, posterior: Floats, most: int, spare: float = mat
         # Only codes that are close in the first coordinate of their posteriors are tried when there are many.
         order = np.argsort(law[:, -1] / law.sum(axis=1))
         reach = len(law) if len(law) <= 60 or (law.shape[1] > 2 and len(law) <= 200) else 2
+        if nearest is not None and law.shape[1] == 2:
+            reach = nearest
         best: tuple[float, int, int] | None = None
         for step in range(1, min(reach, len(law) - 1) + 1):
             a, b = order[:-step], order[step:]

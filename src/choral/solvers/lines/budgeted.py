@@ -13,7 +13,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +26,9 @@ from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.fewer_codes import joined_codes
+from choral.solvers.lines.beside import Beside, Proved
 from choral.solvers.lines.budget_program import Answer, Group, budgeted_groups, conic, proved, reduced
+from choral.solvers.lines.leakage_program import Start, by_interior_point, suits
 from choral.solvers.lines.refinement import Progress
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
 from choral.solvers.lines.sandwich import Rough, shares
@@ -45,7 +47,9 @@ RARE = 1e-8
 AIM = 0.8
 """Share of the tolerance at which the search ends: the rest is for joining codes and for exact arithmetic."""
 ACCURACY = 0.03
-"""Share of the tolerance to which conic programs are solved."""
+"""Share of the tolerance to which conic programs are solved ..."""
+LOOSE = 0.01
+"""... but no further than this share of the gap: more would be lost at the next refinement."""
 NARROW = 0.1
 """Half-width of the new cell around a code of a target of two values, as a share of its cell."""
 SMALL = 4000
@@ -57,37 +61,13 @@ PASSES, MISSING = 4, 0.2
 BUSY = (1e-8, 1e-6, 1e-4, 1e-3)
 """Masses above which lines keep their multipliers where those of others are put between: what proves most is taken."""
 JOIN = 0.1
-"""Codes are joined as long as that costs no more than this share of the gap."""
-
-
-@dataclass(frozen=True)
-class _Proof:
-    """Lines with multipliers for groups at these positions, and the first coordinates of the outermost codes.
-
-    Enough to say what they prove within other budgets, and to guess which lines a state may take.
-    """
-
-    bound: LinesBound
-    coefficients: Floats
-    answer: Answer
-    positions: tuple[int, ...]
-    ends: tuple[float, float]
-
-
-@dataclass
-class Beside:
-    """What searches within other budgets found for the same law and question; all of it holds within these budgets too.
-
-    *Bounds.* Multipliers prove a bound whatever the budgets are: with prices λ what they prove is linear in budgets of bits,
-    a tangent of the best there is, which is concave. *Channels.* Where one of two channels is used with probability w and the
-    other with 1 - w, and the choice is published, what is told and what leaks is the mean, and no ratio grows.
-    *Multipliers.* Those of a neighbour say which lines a state may take.
-    """
-
-    channels: list[Floats] = field(default_factory=list)
-    """Masses p(s, y), one row per state."""
-    proofs: list[tuple[float, _Proof]] = field(default_factory=list)
-    """With the sum of all budgets that they were found for."""
+"""Codes are joined as long as that costs no more than this share of the gap ..."""
+ON_GRID = 0.3
+"""Share of the tolerance that a grid for all points of a curve misses: chords of angles h miss h² / (3 log 2) on average."""
+FINEST_GRID = 64
+"""Cells of such a grid at most; where it would need more, each point has lines of its own."""
+NEAR = 3
+"""... each with one of so many that are next to it, where the target has two values."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +92,11 @@ class Budgeted:
         run = _Run(problem, beside or Beside())
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
 
+        def wanted() -> float:
+            return max(self.tol, (self.rel_tol or 0.0) * run.information)
+
         def reached() -> bool:
-            return run.gap <= AIM * max(self.tol, (self.rel_tol or 0.0) * run.information)
+            return run.gap <= AIM * wanted()
 
         status = Status.OPTIMAL if reached() else Status.LEVEL_LIMIT
         for _ in range(0 if reached() else ROUNDS):
@@ -122,7 +105,7 @@ class Budgeted:
                 status = Status.STOPPED
                 break
             before = run.gap
-            if not run.improve(left, ACCURACY * max(self.tol, (self.rel_tol or 0.0) * run.information)):
+            if not run.improve(left, max(ACCURACY * wanted(), LOOSE * min(before, run.everything))):
                 status = Status.STALLED
                 break
             run.history.append((run.information, run.upper_bound))
@@ -131,10 +114,10 @@ class Budgeted:
             if reached():
                 status = Status.OPTIMAL
                 break
-            if not run.refine() or (run.gap > 0.98 * before and run.lines > 200):
+            if not run.refine(wanted()) or (run.gap > 0.98 * before and run.lines > 200):
                 status = Status.STALLED
                 break
-        return run.result(status)
+        return run.result(status, wanted())
 
 
 class _Run:
@@ -147,81 +130,112 @@ class _Run:
         self.rows, self.M = constraints(problem)
         self.all = budgeted_groups(problem)
         self.groups = [group for group in self.all if group.binds(problem.prior)]
+        self.budgets = sum(group.amount for group in self.all)
         self.prior_entropy = _entropy(self.p @ self.Q)
-        self.cells = RegularCells(self.Q.shape[1], 1 << GRID_BITS)
-        for point in _first_points(self.Q):
-            self._insert(np.array(point))
-        self._insert(self.p @ self.Q)
+        self.everything = self.prior_entropy - float(self.p @ entropies(self.Q))
         self.information, self.upper_bound = 0.0, math.inf
         self.history: list[tuple[float, float]] = []
         self.best: Floats | None = None
         self.bound: LinesBound | None = None
         self.last: tuple[list[int], Floats] | None = None
-        self.proof: _Proof | None = None
-        self.guide: _Proof | None = None
-        self._start()
+        self.proof: Proved | None = None
+        self.guide: Proved | None = None
+        self.cells = self._start()
 
     @property
     def gap(self) -> float:
         return self.upper_bound - self.information
 
     @property
+    def _leaks(self) -> bool:
+        """Whether all budgets are of leakage, and some of them bind."""
+        return bool(self.groups) and all(group.kind == "leakage" for group in self.all)
+
+    @property
     def lines(self) -> int:
         return len(self.cells.members)
 
-    def _start(self) -> None:
-        """Take what was found beside."""
+    def _start(self) -> RegularCells:
+        """Take what was found beside; the cells that all points begin with, or a grid of few."""
         by_position = {group.position: group for group in self.all}
-        here = sum(group.amount for group in self.all)
         for _, proof in self.beside.proofs:
             groups = [by_position[position] for position in proof.positions]
             self._bounded(proof.bound, proved(self.Q @ proof.coefficients.T, self.p, self.M, groups, proof.answer))
-        self._mixed()
-        near = min(self.beside.proofs, key=lambda known: abs(math.log(known[0] / here)), default=None)
-        self.guide = None if near is None else near[1]
+        mixture = self.beside.mixture(self.all, self._told)
+        if mixture is not None and mixture[0] > self.information:
+            self.information, self.best = mixture
+        away = [(abs(math.log(budgets / self.budgets)), proof) for budgets, proof in self.beside.proofs]
+        self.guide = min(away, key=lambda known: known[0])[1] if away else None
+        if self.beside.grid is None:
+            return _regular(self.Q, self.p, FIRST_CELLS[self.Q.shape[1]])
+        return self.beside.grid.copied()
 
     def _bounded(self, bound: LinesBound, entropy: float) -> None:
         """Keep a bound if it is better."""
         if self.prior_entropy - entropy < self.upper_bound:
             self.upper_bound, self.bound = self.prior_entropy - entropy, bound
 
-    def _mixed(self) -> None:
-        """The best channel that one or two of the known ones make within the budgets, the choice published."""
-        known = [z for z in self.beside.channels if all(group.keeps_ratio(z) for group in self.all)]
-        told = [self._told(z) for z in known]
-        room = [
-            np.array([group.amount - group.leak(z) for group in self.all if group.kind == "leakage"]) for z in known
-        ]
-        for i, j in itertools.product(range(len(known)), repeat=2):
-            if room[i].min(initial=0.0) < 0 or told[j] < told[i]:
-                continue
-            over = room[j] < 0
-            share = float((room[i][over] / (room[i][over] - room[j][over])).min(initial=1.0))
-            if (1 - share) * told[i] + share * told[j] > self.information:
-                self.information = (1 - share) * told[i] + share * told[j]
-                self.best = np.hstack([(1 - share) * known[i], share * known[j]])
-
     def _told(self, z: Floats) -> float:
         return self.prior_entropy - float(weighted_entropies(z.T @ self.Q).sum())
-
-    def _insert(self, point: Floats) -> bool:
-        """Make the point a vertex: on a face if it is near one, and where it is if there is a vertex on the face already."""
-        for near in (SNAP, FACE):
-            snapped = np.where(point < near, 0.0, point)
-            if self.cells.insert(to_grid(snapped.tolist(), 1 << GRID_BITS, 24)) is not None:
-                return True
-        return False
 
     def improve(self, seconds: float, accuracy: float) -> bool:
         """Solve for the lines there are; keep what is better. False when the solver gave nothing."""
         ids = list(self.cells.members)
         coefficients = np.array([self.cells.coefficients[i] for i in ids])
         cost = self.Q @ coefficients.T
+        found = self._by_interior_point(ids, coefficients, cost, seconds, accuracy)
+        if found is None:
+            found = self._by_cones(ids, coefficients, cost, seconds, accuracy)
+        if found is None:
+            return self.best is not None
+        z, answer = found
+        entropy = proved(cost, self.p, self.M, self.groups, answer)
+        self.last = ids, z
+        used = z[:, z.sum(axis=0) > USED]
+        if self._told(used) > self.information:
+            self.information, self.best = self._told(used), used
+        at = (used.T @ self.Q)[:, 0] / used.sum(axis=0)
+        bound = _lines(self.problem, self.cells, ids, self.rows, self.groups, answer)
+        positions = tuple(group.position for group in self.groups)
+        self.guide = Proved(bound, coefficients, answer, positions, (float(at.min()), float(at.max())))
+        self._bounded(bound, entropy)
+        if self.bound is bound:
+            self.proof = self.guide
+        return True
+
+    def _by_interior_point(
+        self, ids: list[int], coefficients: Floats, cost: Floats, seconds: float, accuracy: float
+    ) -> tuple[Floats, Answer] | None:
+        """Masses and multipliers by the method for budgets of leakage, begun where the last program ended."""
+        if not self.groups and not self.M.shape[1]:  # nothing binds: each state takes the line that costs least
+            z = np.where(np.arange(cost.shape[1]) == cost.argmin(axis=1)[:, None], self.p[:, None], 0.0)
+            return z, Answer(z / self.p[:, None], np.zeros((cost.shape[1], 0)), [], [])
+        if not self.groups or not suits(cost, self.M, self.groups, accuracy):
+            return None
+        answer = by_interior_point(cost, self.p, self.M, self.groups, seconds, accuracy, self._begun(ids, coefficients))
+        return None if answer is None else (answer.shares * self.p[:, None], answer)
+
+    def _begun(self, ids: list[int], coefficients: Floats) -> Start | None:
+        """The channel and the multipliers of the last program, a line's shared out among those that are in its place."""
+        guide = self.guide
+        if guide is None or guide.positions != tuple(group.position for group in self.groups):
+            return None
+        centre = np.array([np.mean(self.cells.vertices(cell), axis=0) / (1 << GRID_BITS) for cell in ids])
+        place = (centre @ guide.coefficients.T).argmin(axis=1)
+        answer = guide.answer.at(place)
+        share = guide.answer.shares[:, place] / np.bincount(place)[place]
+        share /= share.sum(axis=1, keepdims=True)
+        return Start(share * self.p[:, None], answer.nu, answer.by_group, answer.prices)
+
+    def _by_cones(
+        self, ids: list[int], coefficients: Floats, cost: Floats, seconds: float, accuracy: float
+    ) -> tuple[Floats, Answer] | None:
+        """Masses and multipliers by a conic solver, with few pairs of states and lines first."""
         pairs = self._pairs(ids, coefficients, cost)
         for _ in range(PASSES):
             solved = conic(cost, self.p, self.M, self.groups, seconds, accuracy, pairs)
             if solved is None:
-                return self.best is not None
+                return None
             z = solved.shares * self.p[:, None]
             answer = self._between(solved, coefficients, z.sum(axis=0), cost)
             entropy = proved(cost, self.p, self.M, self.groups, answer)
@@ -233,18 +247,7 @@ class _Run:
             if (more == pairs).all():
                 break
             pairs = more
-        self.last = ids, z
-        used = z[:, z.sum(axis=0) > USED]
-        if self._told(used) > self.information:
-            self.information, self.best = self._told(used), used
-        at = (used.T @ self.Q)[:, 0] / used.sum(axis=0)
-        bound = _lines(self.problem, self.cells, ids, self.rows, self.groups, answer)
-        positions = tuple(group.position for group in self.groups)
-        self.guide = _Proof(bound, coefficients, answer, positions, (float(at.min()), float(at.max())))
-        self._bounded(bound, entropy)
-        if self.bound is bound:
-            self.proof = self.guide
-        return True
+        return z, answer
 
     def _between(self, answer: Answer, coefficients: Floats, mass: Floats, cost: Floats) -> Answer:
         """With multipliers of idle lines between those of used ones, where that proves more.
@@ -289,9 +292,14 @@ class _Run:
         pairs[:, (centre[:, 0] <= low) | (centre[:, 0] >= high)] = True  # no multipliers to put theirs between
         return pairs
 
-    def refine(self) -> bool:
+    def refine(self, wanted: float) -> bool:
         """New points where symbols cost more than their lines say; False when there are none."""
         assert self.last is not None
+        beside = self.beside
+        if beside.several and beside.grid is None and self._leaks and (fine := _fineness(self.Q, wanted)) is not None:
+            beside.grid = _regular(self.Q, self.p, fine)
+            self.cells = beside.grid.copied()
+            return True
         ids, z = self.last
         mass = z.sum(axis=0)
         errors = []
@@ -302,8 +310,8 @@ class _Run:
                 errors.append((error, [*self._around(t, cell), t]))
         largest = max((error for error, _ in errors), default=0.0)
         cut = [points for error, points in errors if error > 0.01 * largest]
-        around = [self._insert(t) for points in cut for t in points[:-1]]
-        return any(around) or sum(self._insert(points[-1]) for points in cut) > 0
+        around = [_insert(self.cells, t) for points in cut for t in points[:-1]]
+        return any(around) or sum(_insert(self.cells, points[-1]) for points in cut) > 0
 
     def _around(self, t: Floats, cell: int) -> list[Floats]:
         """Where a cell is cut around the posterior of its code: on both sides of it where the target has two values."""
@@ -315,30 +323,61 @@ class _Run:
         cuts = [x for x in (centre - step, centre + step) if low + 0.2 * step < x < high - 0.2 * step]
         return [np.array([math.cos(x) ** 2, math.sin(x) ** 2]) for x in cuts or [0.5 * (low + high)]]
 
-    def result(self, status: Status) -> Rough | None:
+    def result(self, status: Status, wanted: float) -> Rough | None:
+        """What was found, with fewer codes where these cost little of the tolerance."""
         if self.best is None or self.bound is None:
             return None
-        z = joined_codes(self.best.T, self.Q.T, 1, JOIN * max(self.gap, 1e-12))
+        z = joined_codes(self.best.T, self.Q.T, 1, JOIN * max(self.gap, 1e-12), NEAR)
+        enough = len(self.p) + len(self.all)  # as many codes suffice at the optimum (Carathéodory)
+        if len(z) > enough:
+            z = joined_codes(z, self.Q.T, enough, (1 - AIM) * wanted, NEAR)
         mass = z.sum(axis=1)
         largest = int(mass.argmax())
         z[largest] += z[mass < RARE].sum(axis=0)
         z = np.delete(z, [y for y in np.flatnonzero(mass < RARE) if y != largest], axis=0)
         if self.proof is not None:  # else all was found beside
             self.beside.channels.append(z.T)
-            self.beside.proofs.append((sum(group.amount for group in self.all), self.proof))
+            self.beside.proofs.append((self.budgets, self.proof))
         how = f"sandwich within budgets, {len(self.bound.cells)} lines ({status.value})"
         return Rough(shares(z.T, self.p), self.bound, how, status, tuple(self.history))
 
 
-def _first_points(Q: Floats) -> list[list[float]]:
-    """A grid over the simplex; for two values over the range of posteriors, finer towards 0 and 1."""
+def _insert(cells: RegularCells, point: Floats) -> bool:
+    """Make the point a vertex: on a face if it is near one, and where it is if there is a vertex on the face already."""
+    for near in (SNAP, FACE):
+        snapped = np.where(point < near, 0.0, point)
+        if cells.insert(to_grid(snapped.tolist(), 1 << GRID_BITS, 24)) is not None:
+            return True
+    return False
+
+
+def _regular(Q: Floats, p: Floats, fine: int) -> RegularCells:
+    """Cells of a grid over the simplex; for two values over the range of posteriors, finer towards 0 and 1."""
     values = Q.shape[1]
-    fine = FIRST_CELLS[values]
     if values == 2:
-        low, high = np.arccos(np.sqrt(np.clip([Q[:, 0].max(), Q[:, 0].min()], 0.0, 1.0)))
-        return [[math.cos(a) ** 2, math.sin(a) ** 2] for a in np.linspace(low, high, fine + 1)]
-    inner = [c for c in itertools.product(range(fine + 1), repeat=values) if sum(c) == fine and max(c) < fine]
-    return [[x / fine for x in c] for c in inner]
+        low, high = _angles(Q)
+        points = [[math.cos(a) ** 2, math.sin(a) ** 2] for a in np.linspace(low, high, fine + 1)]
+    else:
+        inner = [c for c in itertools.product(range(fine + 1), repeat=values) if sum(c) == fine and max(c) < fine]
+        points = [[x / fine for x in c] for c in inner]
+    cells = RegularCells(values, 1 << GRID_BITS)
+    for point in [*points, (p @ Q).tolist()]:
+        _insert(cells, np.array(point))
+    return cells
+
+
+def _angles(Q: Floats) -> Floats:
+    """The range of posteriors of a target of two values, as angles: in these the entropy bends evenly."""
+    return np.asarray(np.arccos(np.sqrt(np.clip([Q[:, 0].max(), Q[:, 0].min()], 0.0, 1.0))))
+
+
+def _fineness(Q: Floats, wanted: float) -> int | None:
+    """Cells of a grid on which the lines miss, on average, a share of what is wanted; None where they would be too many."""
+    if Q.shape[1] != 2:
+        return None
+    low, high = _angles(Q)
+    fine = math.ceil(float(high - low) / math.sqrt(ON_GRID * wanted * 3 * math.log(2)))
+    return max(FIRST_CELLS[2], fine) if fine <= FINEST_GRID else None
 
 
 def _entropy(t: Floats) -> float:

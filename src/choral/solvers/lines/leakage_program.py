@@ -1,0 +1,363 @@
+"""An interior point for lines within budgets of leakage, written for the structure that these programs have.
+
+Minimise Σ z_sl C_sl over z ≥ 0 with Σ_l z_sl = p_s, Mᵀ z_l = 0 for groups that stay private, and, for every group with a
+budget, Σ_l Σ_v u_lv log (u_lv / m_l) ≤ α - H(Z): u_l = Gᵀ z_l are the masses of its values on line l and m_l their sum. The
+left side is convex, and its gradient is log q_l, q_l = u_l / m_l. With a price λ the multipliers of the values are
+ν_l = -λ log q_l, but here they are variables of their own: reduced costs are then linear in what a step moves, and lines
+without mass have multipliers that say something. Whatever ν is, ν_l + λ log Σ_v exp(-ν_lv / λ) keeps what prices ask of
+multipliers and proves a bound, so every iterate has one.
+
+A Newton step eliminates the lines first: each has a small system (its rows of M and G), and what is left has a row per state.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from choral.problem.kernel import Floats
+from choral.solvers.lines.budget_program import Answer, Group
+from choral.solvers.lines.chunks import Chunks
+from choral.solvers.lines.elimination import centred_duals
+from choral.solvers.lines.factors import Cholesky
+
+ITERATIONS = 60
+"""At most: ten to twenty reach what is asked for, or nothing does."""
+STEP = 0.99
+"""How far towards the boundary a step may go."""
+SECOND_ORDER = 10.0
+"""Bound on the second-order term, in units of the barrier."""
+SLOWEST = 1e-3
+"""The next barrier is at least this share of the present one: logarithms bend more than a step sees."""
+PATIENCE = 10
+"""So many steps without a smaller gap mean that floats are exhausted."""
+PRIVATE = 1e-8
+"""What the equations of private groups may miss; those of states and budgets are restored, at a cost that is counted."""
+WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.05, 10.0, 0.3
+"""A warm start: the share of the uniform channel, the barrier in units of its complementarity, and the least product."""
+ROOM = 1e-3
+"""Share of a budget that a warm start leaves free ..."""
+WITHIN = 1e-9
+"""... and a result, so that rounding does not exceed it."""
+TINY = 1e-300
+"""In place of zero, where it is divided by."""
+LARGEST = 50.0
+"""Exponents at most: of ν_lv / λ, which is a logarithm of a probability."""
+IDLE = 1e-3
+"""On lines with less mass a value that has more than its multiplier says comes down to it, u = m exp(-ν / λ), where on
+others the multiplier goes to it: a logarithm of what is nearly zero bends much."""
+REFINEMENTS = 1
+"""Of each solve."""
+SLACK = 1e-12
+"""By so much, in nats, log q is lowered, so that rounding cannot make Σ q exceed one."""
+SMALL = 2000
+"""States times lines up to which a conic solver takes no time that counts, and goes further."""
+WORK = 2e10
+"""Products of one Newton step up to which this method is used."""
+FINEST = 1e-6
+"""The accuracy, in bits, that floats reach here; beyond it a conic solver goes further."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where to begin: masses, multipliers of private rows and of values, and prices in bits per bit."""
+
+    z: Floats
+    nu: Floats
+    by_group: list[Floats]
+    prices: list[float]
+
+
+def suits(cost: Floats, M: Floats, groups: Sequence[Group], accuracy: float) -> bool:
+    """Whether a program is of this kind, and a step of it small enough."""
+    width = M.shape[1] + sum(group.values for group in groups)
+    work = float(len(cost)) ** 2 * cost.shape[1] * width
+    return (
+        accuracy >= FINEST and cost.size > SMALL and work <= WORK and all(group.kind == "leakage" for group in groups)
+    )
+
+
+def by_interior_point(
+    cost: Floats,
+    p: Floats,
+    M: Floats,
+    groups: Sequence[Group],
+    seconds: float,
+    accuracy: float,
+    start: Start | None = None,
+) -> Answer | None:
+    """The program's answer to this accuracy (bits), or None where floats did not reach it; `start` may be any channel."""
+    deadline = time.monotonic() + seconds
+    run = _Run(cost, p, M, groups)
+    try:
+        with np.errstate(all="ignore"):
+            run.begin(start)
+            return run.answer() if run.solved(accuracy, deadline) else None
+    except (LinAlgError, np.linalg.LinAlgError):
+        return None
+
+
+class _Run:
+    """The variables, and what stays the same from step to step."""
+
+    def __init__(self, cost: Floats, p: Floats, M: Floats, groups: Sequence[Group]) -> None:
+        self.C, self.p, self.groups = cost, p, groups
+        self.r = M.shape[1]
+        self.G = np.hstack([group.given for group in groups])
+        self.H = np.hstack([M, self.G])
+        states, width = self.H.shape
+        self.products = (self.H[:, :, None] * self.H[:, None, :]).reshape(states, width * width)
+        self.of = np.repeat(np.arange(len(groups)), [group.values for group in groups])
+        self.member = (self.of[:, None] == np.arange(len(groups))).astype(np.float64)
+        self.least = np.array([-group.entropy for group in groups])
+        self.most = np.array([group.amount * math.log(2) - group.entropy for group in groups])
+        self.z = self.s = np.empty(0)
+        self.lam = self.t = self.price = np.empty(0)
+        self.nu = np.empty((0, 0))  # of private rows and of values
+        self.bound, self.proof = -math.inf, (self.nu, self.price)
+
+    # -- what follows from the variables
+
+    def values(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """u, m and log q."""
+        u, m = z.T @ self.G, z.sum(axis=0)
+        return u, m, np.log(np.maximum(u, TINY) / np.maximum(m, TINY)[:, None])
+
+    def told(self, z: Floats) -> Floats:
+        """Σ u log q of each group: its entropy given the line, negative, in nats."""
+        u, _, log = self.values(z)
+        return np.asarray((u * log).sum(axis=0) @ self.member)
+
+    def normal(self) -> Floats:
+        """The multipliers, raised so that they prove a bound."""
+        prices = self.price[self.of]
+        x = -self.nu[:, self.r :] / prices
+        top = x.max(axis=1, keepdims=True)
+        shift = np.log(np.exp(x - top) @ self.member) + top + SLACK
+        raised = self.nu.copy()
+        raised[:, self.r :] += prices * (shift @ self.member.T)
+        return raised
+
+    # -- where it begins
+
+    def begin(self, start: Start | None) -> None:
+        """A point inside: from a channel with one code per line, or from the uniform one."""
+        C, p, lines = self.C, self.p, self.C.shape[1]
+        uniform = np.broadcast_to(p[:, None] / lines, C.shape)
+        self.nu = np.zeros((lines, self.H.shape[1]))
+        if start is None:
+            self.z = uniform.copy()
+            barrier = float((p * (C.max(axis=1) - C.min(axis=1))).max()) / lines
+            self.t = np.maximum(self.most - self.told(self.z), TINY)
+            self.price = barrier / self.t
+            self.nu[:, self.r :] = -self.price[self.of] * self.values(self.z)[2]
+        else:
+            self.z = self.inside((1 - WARM_MIX) * np.maximum(start.z, 0.0) + WARM_MIX * uniform)
+            self.t = self.most - self.told(self.z)
+            self.price = np.maximum(np.array(start.prices) / math.log(2), 1e-6)
+            self.nu[:] = np.hstack([start.nu, *start.by_group])
+            idle = [k for k, price in enumerate(start.prices) if price == 0]
+            log = -self.price[self.of] * self.values(self.z)[2]
+            self.nu[:, self.r :] = np.where(np.isin(self.of, idle), log, self.nu[:, self.r :])
+            reduced = C - self.H @ self.nu.T
+            slack = reduced - reduced.min(axis=1)[:, None]
+            barrier = WARM_BOOST * float((self.z * slack).sum()) / C.size
+            self.price = np.maximum(self.price, barrier / self.t)
+        reduced = C - self.H @ self.nu.T
+        barrier = max(barrier, TINY)
+        self.lam = centred_duals(reduced, p, barrier)
+        self.s = reduced - self.lam[:, None]
+        if start is not None:
+            self.z = np.maximum(self.z, WARM_FLOOR * barrier / self.s)
+            self.t = np.maximum(self.t, WARM_FLOOR * barrier / self.price)
+
+    def inside(self, z: Floats, room: float = ROOM) -> Floats:
+        """Masses mixed with those of codes that ignore the state until they are within the budgets: leakage is convex."""
+        most = self.least + (1 - room) * (self.most - self.least)
+        over = np.maximum(self.told(z) - most, 0.0)
+        share = float((over / (over + most - self.least)).max())
+        return z if share == 0 else (1 - share) * z + share * self.p[:, None] * (z.sum(axis=0) / z.sum())
+
+    def restored(self) -> Floats:
+        """The masses with those of the states as they are, and within the budgets."""
+        return self.inside(self.z * (self.p / self.z.sum(axis=1))[:, None], WITHIN)
+
+    # -- the iteration
+
+    def solved(self, accuracy: float, deadline: float) -> bool:
+        """Iterate; whether the accuracy was reached."""
+        best, idle = math.inf, 0
+        for _ in range(ITERATIONS):
+            raised = self.normal()
+            bound = float(self.p @ (self.C - self.H @ raised.T).min(axis=1)) - float(self.price @ self.most)
+            if bound > self.bound:
+                self.bound, self.proof = bound, (raised, self.price.copy())
+            system = _Newton(self)
+            gap = float((self.z * self.C).sum()) - self.bound
+            if gap <= accuracy and system.private and float((self.restored() * self.C).sum()) - self.bound <= accuracy:
+                return True
+            if not math.isfinite(gap) or time.monotonic() > deadline:
+                return False
+            idle = 0 if gap < best else idle + 1
+            best = min(best, gap)
+            if idle >= PATIENCE:
+                return False
+            self.step(system)
+        return False
+
+    def step(self, system: _Newton) -> None:
+        """One predictor-corrector step."""
+        z, s, t, price = self.z, self.s, self.t, self.price
+        system.factorise()
+        count = z.size + len(t)
+        barrier = (float((z * s).sum()) + float(price @ t)) / count
+        move = system.direction(0.0, np.zeros_like(z), np.zeros_like(t))
+        primal, dual = move.longest(self)
+        after = float(((z + primal * move.z) * (s + dual * move.s)).sum())
+        after = max(0.0, after + float((price + dual * move.price) @ (t + primal * move.t))) / count
+        target = barrier * min(1.0, max(SLOWEST, (after / barrier) ** 3))
+        clip = SECOND_ORDER * barrier
+        bent = np.clip(move.z * move.s, -clip, clip), np.clip(move.price * move.t, -clip, clip)
+        move = system.direction(target, *bent)
+        primal, dual = (min(1.0, STEP * length) for length in move.longest(self))
+        self.z = z + primal * move.z
+        self.t = t + primal * move.t
+        self.s = s + dual * move.s
+        self.lam = self.lam + dual * move.lam
+        self.price = price + dual * move.price
+        self.nu = self.nu + dual * move.nu
+
+    def answer(self) -> Answer:
+        """The channel, within the budgets up to rounding, and the multipliers that prove most."""
+        raised, prices = self.proof
+        z = self.restored()
+        starts = np.cumsum([self.r, *(group.values for group in self.groups)])
+        by_group = [raised[:, a:b] for a, b in pairwise(starts.tolist())]
+        bits = [float(price) * math.log(2) for price in prices]
+        return Answer(z / z.sum(axis=1, keepdims=True), raised[:, : self.r], by_group, bits)
+
+
+@dataclass(frozen=True)
+class _Move:
+    """Where a step goes."""
+
+    z: Floats
+    s: Floats
+    t: Floats
+    lam: Floats
+    nu: Floats
+    price: Floats
+
+    def longest(self, run: _Run) -> tuple[float, float]:
+        """The longest primal and dual steps up to the boundary, at most one."""
+        primal = max(1.0, -float((self.z / run.z).min()), -float((self.t / run.t).min()))
+        dual = max(1.0, -float((self.s / run.s).min()), -float((self.price / run.price).min()))
+        return 1 / primal, 1 / dual
+
+
+class _Newton:
+    """The equations of a Newton step, its lines eliminated.
+
+    dz_l = g_l + D_l (dlam + H dν_l) with D = z / s. With b_l = Hᵀ (g_l + D_l dlam) and A_l = Hᵀ D_l H, masses of rows move by
+    b_l + A_l dν_l. That is what private rows lack; for values dν_l + λ J_l (b_l + A_l dν_l) + log q_l dλ is what ν_l and
+    -λ log q_l differ by, where J_l = diag(1 / u_l) - 1 1ᵀ / m_l. So dν_l is linear in b_l and dλ, by a small system for each
+    line. Where the equation is u_l = m_l exp(-ν_l / λ), its linear form has exp(-ν_l / λ) for q_l.
+    """
+
+    def __init__(self, run: _Run) -> None:
+        self.run = run
+        z = run.z
+        u, self.m, log = run.values(z)
+        prices = run.price[run.of]
+        self.of_states = run.p - z.sum(axis=1)
+        self.of_budgets = run.most - (u * log).sum(axis=0) @ run.member - run.t
+        ratio = np.minimum(-run.nu[:, run.r :] / prices, LARGEST)
+        by_ratio = self.m[:, None] * np.exp(ratio)
+        idle = (self.m < IDLE)[:, None] & (by_ratio < u)
+        self.log = np.where(idle, ratio, log)
+        self.u = np.maximum(np.where(idle, by_ratio, u), TINY)
+        of_values = prices * np.where(idle, 1 - u / self.u, ratio - log)
+        self.of_lines = np.hstack([-(z.T @ run.H[:, : run.r]), of_values])
+        self.of_costs = run.C - run.H @ run.nu.T - run.lam[:, None] - run.s
+
+    @property
+    def private(self) -> bool:
+        """Whether the equations of private groups are kept nearly enough."""
+        return float(np.abs(self.of_lines[:, : self.run.r]).sum()) <= PRIVATE
+
+    def factorise(self) -> None:
+        """Eliminate."""
+        run, r = self.run, self.run.r
+        (states, width), lines = run.H.shape, run.C.shape[1]
+        self.d = run.z / run.s
+        A = (self.d.T @ run.products).reshape(lines, width, width)
+        values = np.arange(width - r)
+        J = -(run.member @ run.member.T) / self.m[:, None, None]
+        J[:, values, values] += 1 / self.u
+        J *= run.price[run.of][:, None]
+        self.bend = J
+        small = A.copy()
+        small[:, r:] = J @ A[:, r:]
+        small[:, r + values, r + values] += 1
+        self.inverse = np.linalg.inv(small)
+        by_b = self.inverse.copy()
+        by_b[:, :, r:] = self.inverse[:, :, r:] @ J
+        self.by_b = (by_b + by_b.transpose(0, 2, 1)) / 2
+        slope = np.zeros((lines, width, len(run.groups)))
+        slope[:, r:] = self.log[:, :, None] * run.member
+        self.by_price = self.inverse @ slope
+        self.rows = self.d.T[:, :, None] * run.H  # lines × states × width
+        mixed = np.matmul(self.rows, self.by_b)
+        flat = (side.transpose(1, 0, 2).reshape(states, lines * width) for side in (mixed, self.rows))
+        self.flat_mixed, self.flat = flat
+        schur = -(self.flat_mixed @ self.flat.T)
+        schur = (schur + schur.T) / 2
+        schur[np.arange(states), np.arange(states)] += self.d.sum(axis=1)
+        self.factor = Cholesky(schur, Chunks(states, states, None, 1))
+        tall = lines * width, len(run.groups)
+        self.of_price = -(self.flat @ self.by_price.reshape(tall))
+        self.slope, self.seen = slope, A @ slope
+        self.in_budgets = self.flat @ (slope - self.by_b @ self.seen).reshape(tall)
+        pulled = np.column_stack([self.factor.solve(column) for column in self.of_price.T])
+        self.pulled = pulled
+        self.last = -np.einsum("ltg,lth->gh", self.seen, self.by_price) - np.diag(run.t / run.price)
+        self.last -= self.in_budgets.T @ pulled
+
+    def direction(self, target: float, bent: Floats, bent_budgets: Floats) -> _Move:
+        """The step to products of this size, less the second-order terms."""
+        run, d, r = self.run, self.d, self.run.r
+        g = (target - bent) / run.s - run.z - d * self.of_costs
+        to_t = (target - bent_budgets) / run.price - run.t
+        lam, nu, price = self.solve(g, to_t, self.of_states, self.of_lines, self.of_budgets)
+        for _ in range(REFINEMENTS):
+            z = g + d * (lam[:, None] + run.H @ nu.T)
+            rows = z.T @ run.H
+            lines = self.of_lines - rows
+            moved = np.einsum("lts,ls->lt", self.bend, rows[:, r:])
+            lines[:, r:] = self.of_lines[:, r:] - nu[:, r:] - moved - self.log * price[run.of]
+            budgets = self.of_budgets - np.einsum("ltg,lt->g", self.slope, rows) - to_t + run.t / run.price * price
+            more = self.solve(np.zeros_like(g), np.zeros_like(to_t), self.of_states - z.sum(axis=1), lines, budgets)
+            lam, nu, price = lam + more[0], nu + more[1], price + more[2]
+        move = lam[:, None] + run.H @ nu.T
+        return _Move(g + d * move, self.of_costs - move, to_t - run.t / run.price * price, lam, nu, price)
+
+    def solve(
+        self, g: Floats, to_t: Floats, of_states: Floats, of_lines: Floats, of_budgets: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """How lam, ν and the prices move, if dz = g + d (dlam + H dν), and t by this less its share of the price's."""
+        run = self.run
+        b = g.T @ run.H
+        lacking = np.einsum("lts,ls->lt", self.inverse, of_lines)
+        nu = lacking - np.einsum("lts,ls->lt", self.by_b, b)
+        first = self.factor.solve(of_states - g.sum(axis=1) - self.flat @ nu.ravel())
+        base = np.einsum("ltg,lt->g", self.slope, b) + np.einsum("ltg,lt->g", self.seen, nu)
+        price = np.linalg.solve(self.last, of_budgets - base - to_t - self.in_budgets.T @ first)
+        lam = first - self.pulled @ price
+        b = b + (self.d * lam[:, None]).T @ run.H
+        return lam, lacking - np.einsum("lts,ls->lt", self.by_b, b) - self.by_price @ price, price

@@ -1,0 +1,114 @@
+"""The interior point for budgets of leakage: its answers are a conic solver's, and what its multipliers prove holds."""
+
+import math
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import choral as ch
+from choral.problem.form import constraints
+from choral.problem.kernel import Variable
+from choral.problem.packed import PackedRows
+from choral.problem.pose import problem_of
+from choral.problem.question import Question
+from choral.problem.solution import ExactChannel
+from choral.solvers.lines.budget_program import budgeted_groups, conic, proved
+from choral.solvers.lines.budgeted import FIRST_CELLS, _regular
+from choral.solvers.lines.leakage_program import FINEST, Start, by_interior_point, suits
+
+ACCURACY = 1e-5
+
+
+def law(seed, sizes=(3, 5, 8)):
+    draw = np.random.default_rng(seed)
+    counts = draw.integers(1, 60, size=(2, *sizes))
+    cells = {tuple(map(int, cell)): int(n) for cell, n in np.ndenumerate(counts)}
+    return ch.Joint.from_counts(cells, ["W", "A", "B", "C"])
+
+
+def program(seed, leakage, protect=("A", "B"), sizes=(3, 5, 8)):
+    """Costs of the first lines, p, M, and the groups."""
+    problem = problem_of(law(seed, sizes), Question("W", list(protect), ["A", "B", "C"], leakage=leakage))
+    p = problem.prior / problem.prior.sum()
+    Q = problem.posterior().T
+    cells = _regular(Q, p, FIRST_CELLS[2])
+    lines = np.array([cells.coefficients[i] for i in cells.members])
+    return Q @ lines.T, p, constraints(problem)[1], budgeted_groups(problem)
+
+
+def cost_of(answer, cost, p):
+    return float((answer.shares * p[:, None] * cost).sum())
+
+
+@settings(max_examples=10)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([{"A": "0.01", "B": "0.02"}, {"A": "0.002"}, {"B": "0.1"}, {"A": "0.3", "B": "0.001"}]),
+)
+def test_channel_and_multipliers_meet_and_a_conic_solver_agrees(seed, leakage):
+    """The multipliers of either prove less than the channel costs: a conic solver sometimes ends far from the optimum."""
+    cost, p, M, groups = program(seed, leakage)
+    own = by_interior_point(cost, p, M, groups, math.inf, ACCURACY)
+    other = conic(cost, p, M, groups, math.inf, 1e-9)
+    assert own is not None
+    bound = proved(cost, p, M, groups, own)
+    assert cost_of(own, cost, p) - ACCURACY - 1e-9 <= bound <= cost_of(own, cost, p) + 1e-9
+    assert proved(cost, p, M, groups, other) <= cost_of(own, cost, p) + 1e-9
+    z = own.shares * p[:, None]
+    assert np.abs(z.T @ M).max(initial=0.0) <= 1e-8
+    for group, nu, price in zip(groups, own.by_group, own.prices, strict=True):
+        assert group.leak(z) <= group.amount + 1e-12
+        assert (np.exp2(-nu / price).sum(axis=1) <= 1).all()  # what a price asks of multipliers
+
+
+def test_it_begins_where_another_budget_ended():
+    cost, p, M, groups = program(5, {"A": "0.01", "B": "0.02"})
+    before = by_interior_point(cost, p, M, groups, math.inf, ACCURACY)
+    start = Start(before.shares * p[:, None], before.nu, before.by_group, before.prices)
+    for leakage in ({"A": "0.02", "B": "0.04"}, {"A": "0.005", "B": "0.01"}):
+        wanted = program(5, leakage)[3]
+        cold, warm = (by_interior_point(cost, p, M, wanted, math.inf, ACCURACY, s) for s in (None, start))
+        assert cost_of(warm, cost, p) == pytest.approx(cost_of(cold, cost, p), abs=2 * ACCURACY)
+        assert all(g.leak(warm.shares * p[:, None]) <= g.amount + 1e-12 for g in wanted)
+
+
+def test_what_it_is_not_for():
+    cost, p, M, groups = program(5, {"A": "0.01", "B": "0.02"})
+    assert suits(cost, M, groups, ACCURACY)
+    assert not suits(cost, M, groups, FINEST / 2)
+    assert not suits(cost[:10], M[:10], groups, ACCURACY)
+    ratio = problem_of(law(5), Question("W", ["A"], ["A", "B", "C"], ratio={"A": "21/20"}))
+    assert not suits(cost, M, budgeted_groups(ratio), ACCURACY)
+    assert by_interior_point(cost, p, M, groups, -1.0, ACCURACY) is None  # no time is left
+
+
+@given(st.data())
+def test_packed_rows_add_up_as_others_do(data):
+    """Whatever the weights are: floats add up what they hold exactly, integers the rest."""
+    states, codes, unit = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4)), 2**60
+    cuts = [
+        sorted(data.draw(st.lists(st.integers(0, unit), min_size=codes - 1, max_size=codes - 1))) for _ in range(states)
+    ]
+    table = np.array([np.diff([0, *cut, unit]) for cut in cuts], dtype=np.int64)
+    others = dict.fromkeys(data.draw(st.sets(st.integers(0, states - 1))), (3, ((0, 3),)))
+    largest = data.draw(st.sampled_from([1, 10**3, 2**30, 2**36, 2**40, 10**15]))
+    entries = sorted(data.draw(st.sets(st.tuples(st.integers(0, states - 1), st.integers(0, 2)), min_size=1)))
+    weights = tuple(data.draw(st.integers(1, largest)) for _ in entries)
+    state, value = (np.array(column, dtype=np.int64) for column in zip(*entries, strict=True))
+    variable = Variable("V", ("V",), (0, 1, 2), state, value, weights)
+    packed = PackedRows(unit, table, others)
+    plain = tuple(packed)
+    total = sum(weights)
+    assert ExactChannel(codes, packed).joint_with(variable, total) == ExactChannel(codes, plain).joint_with(
+        variable, total
+    )
+
+
+def test_a_code_nearly_at_its_budget_is_kept_as_it_is():
+    d = ch.disclose(law(7), "W", ["A", "B"], ["A", "B", "C"], leakage={"A": "0.01", "B": "0.02"}, rel_tol=1e-2)
+    assert d.verify()["verified"]
+    assert d.gap <= 1e-2 * d.information
+    assert all(F(str(d.leakage[name])) <= F(budget) for name, budget in (("A", "0.01"), ("B", "0.02")))
