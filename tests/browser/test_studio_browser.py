@@ -210,6 +210,9 @@ def test_every_width_and_scheme_by_keyboard(visit, finished, width, scheme):
     assert page.text_content("#information") == f"{exact.information:.9f} bits"
     page.wait_for_selector("#guess-before")
     page.wait_for_selector("#dots")
+    lines = page.eval_on_selector_all(".unbroken", "all => all.map((one) => one.getClientRects().length)")
+    assert len(lines) > 3
+    assert set(lines) <= {0, 1}, "a number and its unit are on one line, or not seen"
     picture(page, f"all-{width}-{scheme}")
     accessible(page)
     ring = page.evaluate("""() => {

@@ -224,6 +224,14 @@ def test_codes_are_a_control_merging_is_a_warning_and_what_few_change_is_folded(
     page.fill("#min-count", "1")
     warning.wait_for(state="detached")
 
+    says = "([id, words]) => document.getElementById(id)?.textContent.includes(words)"
+    page.check("input[name=looks][value=score]")
+    page.wait_for_function(says, arg=["feasible", "No score for ill is needed: the columns are counted as they stand."])
+    page.fill("#min-count", "12")
+    page.wait_for_function(says, arg=["feasible", "Solving learns the same score for ill."])
+    assert f"by a score learned from all {records.total()} records" in page.text_content("#quick")
+    assert "is learned when you solve" not in page.text_content("#outlook")
+
 
 def test_a_finding_names_the_promise_that_stops_it_and_adds_it(visit, result, people):
     page, _ = visit()
@@ -381,7 +389,7 @@ STICKING_OUT = """() => {
         if (!one.checkVisibility()) return false;
         const box = one.getBoundingClientRect(), within = one.closest('section').getBoundingClientRect();
         if (box.right > within.right || box.left < within.left) return true;
-        const beside = [...(one.closest('tr')?.querySelectorAll('.segments, [data-bins]') ?? [])];
+        const beside = [...(one.closest('tr, .options')?.querySelectorAll('.segments, [data-bins], select') ?? [])];
         return beside.some((other) => other !== one && meet(box, other.getBoundingClientRect()));
     }).map((one) => one.outerHTML.slice(0, 80));
 }"""

@@ -11,12 +11,25 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "checked" || name === "selected" || name === "value") element[name] = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
+  const there = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== "");
+  element.append(...(svg || tag === "option" ? there : there.flatMap(unbroken)));
   return element;
 }
 
+// A number stays with its unit: no line ends between them.
+export function unbroken(child) {
+  if (typeof child !== "string") return [child];
+  return child.split(/((?:[<>] )?[\d.,]*\d (?:%|bits?\b))/).filter(Boolean).map((text) => {
+    if (!/\d (?:%|bits?)$/.test(text) || text === child) return text;
+    const whole = document.createElement("span");
+    whole.className = "unbroken";
+    whole.textContent = text;
+    return whole;
+  });
+}
+
 export function fill(id, ...children) {
-  at(id).replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  at(id).replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined).flatMap(unbroken));
 }
 
 export function warn(error) {

@@ -138,7 +138,7 @@ function bars(subject, prior, given) {
     return [h("span", { class: "values" }, value),
       h("svg", { viewBox: "0 0 100 20", preserveAspectRatio: "none", role: "img",
         "aria-label": `${value}: before ${percent(prior[i])}${after}` },
-      h("rect", { class: "before", x: 0, y: 1, width: 100 * prior[i], height: 8 }),
+      h("rect", { class: "before", x: 0, y: given ? 1 : 6, width: 100 * prior[i], height: 8 }),
       given ? h("rect", { class: "after", x: 0, y: 11, width: 100 * given[i], height: 8 }) : null),
       h("span", { class: "share", "aria-hidden": "true" }, percent(prior[i]), given ? [h("br"), percent(given[i])] : "")];
   });

@@ -38,7 +38,7 @@ export function promiseChoices(changed) {
   options(select, WORDS.map((text, i) => [String(i + 1), text]), String(first));
   return [
     h("fieldset", { class: "group", id: "against" },
-      h("legend", {}, "Also against somebody who knows …"),
+      h("legend", {}, "Also against somebody who knows …"),
       h("p", { class: "buttons" }, h("label", { class: "hidden-text", for: "known" }, "a column that others may know"),
         h("select", { id: "known" }),
         h("button", { type: "button", id: "add-known", onclick: () => promise([at("known").value]) }, "Add")),

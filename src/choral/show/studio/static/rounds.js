@@ -1,6 +1,6 @@
 // Three hundred rounds of the best adversary as dots: without the code and with it, the target beside what is protected.
 
-import { announce, at, h, percent } from "./dom.js";
+import { announce, at, h, percent, unbroken } from "./dom.js";
 
 const EVERY = 15;
 const AT_ONCE = 5;
@@ -82,7 +82,7 @@ function panel(strip) {
       for (const { dots, score, list, best } of rows) {
         for (let i = 0; i < list.length; i += 1) dots.children[i].hidden = i >= count;
         const right = sum(list, count);
-        score.textContent = count ? `${right} of ${count} right (${percent(right / count)}); on average ${percent(best)}` : "";
+        score.replaceChildren(...unbroken(count ? `${right} of ${count} right (${percent(right / count)}); on average ${percent(best)}` : ""));
       }
       words.textContent = count >= strip.before.length ? verdict(strip) : "";
     },
