@@ -1,6 +1,7 @@
 """A learned score: points in whole numbers, the same on every engine, and a law that is counted with them."""
 
 import json
+import math
 import random
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from choral.describe.display import percent
 from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
 from choral.release.file import load_release
 from choral.release.fit import fit
-from choral.release.meaning import Meaning
+from choral.release.meaning import Meaning, told_by_chance
 from choral.scores import crossfit, cut, pieces, teacher
 from choral.show.commands.fit_words import merging_words
 from choral.tables.columns import Column, labels
@@ -548,3 +549,39 @@ def test_a_rare_target_is_told_by_what_the_most_telling_code_finds(monkeypatch):
     assert said.startswith(f"fraud = yes in {percent(often)} of the records with the most telling code, instead of 2")
     assert f"({percent(share)} of all have it; " in said
     assert "guess right" not in "".join(found.meaning.said_of_records_to_come())
+
+
+def told_of_all(found, law):
+    """What the code of a disclosure tells under another law of the same columns, W and those that it looks at, in bits."""
+    state = {values: i for i, values in enumerate(found.states)}
+    joint = np.zeros((2, found.codes))
+    for (w, *seen), p in law.items():
+        if tuple(seen) in state:
+            joint[w] += p * found.channel[:, state[tuple(seen)]]
+    joint /= joint.sum()
+    apart = np.outer(joint.sum(1), joint.sum(0))
+    return float(np.sum(joint * np.log2(np.where(joint > 0, joint, 1) / np.where(joint > 0, apart, 1))))
+
+
+def test_what_chance_tells_is_what_a_channel_tells_more_about_its_own_records():
+    """Channels of few codes for 300 records drawn from a law, and what they tell under that law: in the mean of 40 draws."""
+    draw = np.random.default_rng(3)
+    lean, mass = draw.normal(size=8) * 1.6, draw.dirichlet(np.full(16, 5.0))
+    law = {}
+    for i in range(16):
+        p = 1 / (1 + np.exp(-(lean[i // 2] + 0.3 * (i % 2))))
+        law |= {(0, i // 2, i % 2): mass[i] * (1 - p), (1, i // 2, i % 2): mass[i] * p}
+    own, shown, chance, codes = [], [], [], []
+    for _ in range(40):
+        counts = dict(zip(law, draw.multinomial(300, list(law.values())).tolist(), strict=True))
+        found = ch.disclose(
+            ch.Joint.from_counts(counts, ["W", "b", "z"]), "W", ["z"], ["b", "z"], codes=5, rel_tol=0.01
+        )
+        own.append(found.information)
+        shown.append(told_of_all(found, law))
+        chance.append(told_by_chance(ch.bounds(found.law, "W", ["z"], ["b", "z"]).nullity, found.codes, 2, 300))
+        codes.append((found.codes - 1) / (2 * 300 * math.log(2)))
+    assert abs(np.mean(own) - np.mean(chance) - np.mean(shown)) < 0.33 * (np.mean(own) - np.mean(shown))
+    assert np.mean(own) - np.mean(codes) > np.mean(shown) + 0.5 * (np.mean(own) - np.mean(shown)), (
+        "codes are not enough"
+    )

@@ -16,6 +16,7 @@ from typing import Any
 from choral.describe.display import figure, in_bits, percent
 from choral.describe.joint import Joint
 from choral.design.result import Disclosure
+from choral.problem.form import form_of
 from choral.problem.moments import Moments
 from choral.problem.utility import Squares
 from choral.release.file import Release
@@ -68,15 +69,12 @@ class Meaning:
 
     @cached_property
     def to_come(self) -> Leakage | None:
-        """What the code tells about the target of records that the points did not see.
-
-        Of k codes and m values of the target, chance tells about (k-1)(m-1)/(2 n ln 2) bits on n records: it is taken off.
-        """
+        """What the code tells about the target of records that the points did not see, less what chance tells."""
         if self.held_out is None:
             return None
-        reveal = self.release.recipe.reveal
+        reveal, records = self.release.recipe.reveal, self.held_out_records
         found, values = self.held_out.leakage(reveal), len(self.held_out.weights(reveal))
-        chance = (self.release.codes - 1) * (values - 1) / (2 * self.held_out_records * math.log(2))
+        chance = told_by_chance(form_of(self.release.disclosure.problem).nullity, self.release.codes, values, records)
         return replace(found, bits=max(0.0, found.bits - chance))
 
     @cached_property
@@ -243,3 +241,16 @@ def listed(names: Sequence[str]) -> str:
 
 def _shown(value: Any) -> str:
     return str(value[0]) if isinstance(value, tuple) and len(value) == 1 else str(value)
+
+
+def told_by_chance(nullity: int, codes: int, values: int, records: int) -> float:
+    """The bits by which a private channel that is the best for some records tells more about them than about others.
+
+    The law of m values of the target in a state differs on n records from that of all by some (m-1)/(2 n ln 2) bits, in
+    each of the nul(P) directions that a private code can tell apart. Of such a cloud of m-1 dimensions k codes keep what k
+    cells keep: all but k^(-2/(m-1)).
+    """
+    if values < 2:
+        return 0.0
+    kept = 1 - codes ** (-2 / (values - 1))
+    return nullity * (values - 1) * kept / (2 * records * math.log(2))
