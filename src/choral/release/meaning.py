@@ -252,5 +252,5 @@ def told_by_chance(nullity: int, codes: int, values: int, records: int) -> float
     """
     if values < 2:
         return 0.0
-    kept = 1 - codes ** (-2 / (values - 1))
+    kept = 1 - math.pow(codes, -2 / (values - 1))
     return nullity * (values - 1) * kept / (2 * records * math.log(2))
