@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# One worker more than there are cores: some tests wait, for a browser or a server, and leave theirs idle.
+WORKERS := $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) + 1 if hasattr(os, 'sched_getaffinity') else 'auto')")
+
 # Compiled modules are kept: the tests start hundreds of processes, and each would compile choral anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -16,7 +19,7 @@ quick: .venv/ready
 
 test: check
 	-scripts/browser
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 	scripts/spark try
 
 # Spark's own tests: needs Java 17, which is installed where that can be done (Debian, as root).

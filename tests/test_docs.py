@@ -94,7 +94,7 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(path, folder):
             visit_the_studio(folder, environment)
             continue
         if words == ["make", "test"]:
-            assert "python -m pytest -n auto" in steps_of(words), "which is what runs this"
+            assert "python -m pytest -n " in steps_of(words), "which is what runs this"
             continue
         if words[0] == "choral" and not set("|<>&;$*`") & set(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)):
             done = in_process.choral(*words[1:], cwd=folder, together=True, columns=120)
