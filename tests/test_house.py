@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from attack.all import ATTACKS
 from house import PAGE, SOURCES, floors, imports, picture, rooms_table
 
 import choral
@@ -87,8 +88,11 @@ def test_every_slow_test_is_there():
 
 def test_the_page_about_security_names_tests_and_pages_that_are_there():
     page = (TESTS.parent / "SECURITY.md").read_text(encoding="utf-8")
-    named = re.findall(r"`(tests/\S+\.py)::(\w+)`", page)
+    named = re.findall(r"`(tests/\S+\.py)::(\w+)(?:\[\w+\])?`", page)
     assert len(named) == page.count("::") > 15
+    attacks = {attack.name for attack in ATTACKS}
+    assert set(re.findall(r"(?:gives_way|…)\[(\w+)\]", page)) <= attacks
+    assert "test_nothing_gives_way`" not in page, "one of the attacks is named, and not all of them"
     assert [ids for ids in named if f"def {ids[1]}(" not in (TESTS.parent / ids[0]).read_text("utf-8")] == []
     assert all((TESTS.parent / link).is_file() for link in re.findall(r"\]\(([^)#]+)", page))
 
