@@ -5,6 +5,8 @@ Needs Chromium and axe-core (`scripts/browser`).
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import pytest
@@ -14,6 +16,7 @@ import choral as ch
 from choral.auditing.audit import audit
 from choral.release.card import card_of
 from choral.release.fit import fit
+from choral.show.plots import signature
 from choral.show.report import render, render_public
 
 LONG = ("a name of " + "two hundred characters " * 9).strip()
@@ -49,9 +52,13 @@ def people(target="diagnosis", hidden="sex", values=2):
     return rows
 
 
+@cache
+def small():
+    return fit(people(), "diagnosis", ["sex", "smoker"], ["sex", "smoker", "pressure"], codes=5, min_count=3)
+
+
 def ordinary():
-    release = fit(people(), "diagnosis", ["sex", "smoker"], ["sex", "smoker", "pressure"], codes=5, min_count=3)
-    return render(release, audit(release)), render_public(card_of(release))
+    return render(small(), audit(small())), render_public(card_of(small()))
 
 
 def unkind():
@@ -134,6 +141,50 @@ def test_the_picture_is_read_on_light_and_on_dark_paper_and_axe_finds_nothing(br
     page.evaluate(AXE.read_text(encoding="utf-8"))  # the page itself runs no script
     found = page.evaluate("() => axe.run()")
     assert [(one["id"], [n["target"] for n in one["nodes"]][:2]) for one in found["violations"]] == []
+    page.context.close()
+
+
+DOTS = """() => {
+    const middle = (one) => {
+        const box = one.getBoundingClientRect();
+        return [box.x + box.width / 2, box.y + box.height / 2, box.width];
+    };
+    const picture = document.querySelector('#short svg.wide');
+    const label = (text) => middle([...picture.querySelectorAll('text')].find((one) => one.textContent === text))[1];
+    const dots = [...picture.querySelector('.mark-symbol').querySelectorAll('path')].map(middle);
+    return {dots: dots.sort((one, other) => one[0] - other[0]), none: label('0 %'), all: label('100 %')};
+}"""
+"""In pixels of the page, from left to right: the dots of what is told; and how high nothing and all are."""
+
+
+def test_every_dot_is_where_the_library_says_and_one_that_is_changed_moves_alone(browser, pages, tmp_path, monkeypatch):
+    d = small().disclosure
+    page = opened(browser, pages["ordinary"], 1280)
+    seen = page.evaluate(DOTS)
+    before, laws = signature.laws_of(d, d.problem.target)
+    value = max(range(2), key=lambda w: max(law[w] - before[w] for law in laws))
+    codes = sorted(range(d.codes), key=lambda y: d.p_w_given_y[y][value])
+    assert len(seen["dots"]) == d.codes
+    up = seen["all"] - seen["none"]
+    for (_, height, _), y in zip(seen["dots"], codes, strict=True):
+        assert height == pytest.approx(seen["none"] + up * float(d.p_w_given_y[y][value]), abs=1.5)
+    by_size = sorted(range(d.codes), key=lambda i: seen["dots"][i][2])
+    shares = [float(d.p_y[codes[i]]) for i in by_size]
+    assert shares == pytest.approx(sorted(shares))
+
+    def changed(disclosure, variable, laws_of=signature.laws_of):
+        prior, given = laws_of(disclosure, variable)
+        if variable is disclosure.problem.target:
+            lower = given[codes[0]][value] - Fraction(1, 20)
+            given[codes[0]] = [lower if w == value else 1 - lower for w in range(2)]
+        return prior, given
+
+    monkeypatch.setattr(signature, "laws_of", changed)
+    (tmp_path / "changed.html").write_text(render(small(), audit(small())), encoding="utf-8")
+    page.goto((tmp_path / "changed.html").as_uri())
+    now = page.evaluate(DOTS)
+    moved = [i for i in range(d.codes) if abs(now["dots"][i][1] - seen["dots"][i][1]) > 0.01]
+    assert moved == [0]
     page.context.close()
 
 
