@@ -27,7 +27,7 @@ MOST_STATES = 600
 """Beyond, a quick answer is not quick: making it exact takes longer than finding it."""
 MOST_COLUMNS = 60
 """Columns that are looked at one by one for a score, while somebody chooses."""
-MOST_CELLS = 5_000_000
+MOST_CELLS = 3_000_000
 """Rows times columns that are looked at and counted for a score while somebody chooses: some seconds."""
 LESSON = 2_500
 """Records that a score is learned from for an estimate: a few seconds, however long the table is."""
