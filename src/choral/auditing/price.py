@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from choral.describe.joint import Joint
 from choral.design.disclose import disclose
+from choral.design.estimate import estimated
+from choral.design.limits import Limits
 from choral.design.result import Disclosure
 from choral.errors import ChoralError
+from choral.problem.question import Question
 from choral.problem.solution import Status
 from choral.release.file import Release
 
@@ -19,16 +21,23 @@ COST_TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class Price:
-    """A code with the promise too: how often it guesses the target right, and the bits it tells, at least."""
+    """Some code with the promise too, in floats: how often it guesses the target right, and the bits it tells."""
 
-    right: Fraction
+    right: float
     bits: float
 
-    @classmethod
-    def of(cls, found: Disclosure) -> Price:
-        """The price that such a code shows."""
-        right = sum((p * max(row) for p, row in zip(found.p_y, found.p_w_given_y, strict=True)), Fraction(0))
-        return cls(right, found.information)
+
+def price_of_one_more(
+    law: Joint, release: Release, use: Sequence[str], promise: str | tuple[str, ...], time_limit: float
+) -> Price | None:
+    """What a code tells that keeps one promise more; None where none is found in time. No such code is made exact."""
+    recipe = release.recipe
+    question = Question(recipe.reveal, [*recipe.promises, promise], use)
+    try:
+        found = estimated(law, question, Limits(rel_tol=COST_TOLERANCE, time_limit=time_limit))
+    except ChoralError:
+        return None
+    return None if found.status is Status.STOPPED and not found.bits else Price(found.right, found.bits)
 
 
 def with_one_more(

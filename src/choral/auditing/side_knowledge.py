@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from choral.auditing.advice import Finding
-from choral.auditing.price import Price, priceable, with_one_more
+from choral.auditing.price import Price, price_of_one_more, priceable, with_one_more
 from choral.auditing.tabulate import STATE, few_valued, grouped, items_of, value_at
 from choral.describe.display import in_bits, percent
 from choral.describe.joint import Joint
@@ -44,13 +44,13 @@ MOST_SPLITS = 6
 class Fear:
     """What somebody who knows a column learns from the code, and the promise that would close it.
 
-    `still_told` is how many bits about the target a code with that promise tells at least, and `still_right` how often it
+    `still_told` is how many bits about the target some code with that promise tells, and `still_right` how often it
     guesses it right; None where none was found.
     """
 
     leak: Leakage
     still_told: float | None = None
-    still_right: Fraction | None = None
+    still_right: float | None = None
 
     @property
     def promise(self) -> str:
@@ -59,8 +59,8 @@ class Fear:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        right = None if self.still_right is None else float(self.still_right)
-        return {**self.leak.to_json(), "promise": self.promise, "still_told": self.still_told, "still_right": right}
+        still = {"still_told": self.still_told, "still_right": self.still_right}
+        return {**self.leak.to_json(), "promise": self.promise, **still}
 
 
 def fears(release: Release, table: Source) -> list[Fear]:
@@ -74,11 +74,12 @@ def fears(release: Release, table: Source) -> list[Fear]:
 
 def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fear:
     """The fear with what a code that keeps its promise too would tell; as it is, where none is found in time."""
-    found = with_promise(release, table, fear, time_limit)
-    if found is None:
+    law = law_beside(release, table, fear.leak.given) if priceable(release) else None
+    if law is None:
         return fear
-    price = Price.of(found)
-    return Fear(fear.leak, price.bits, price.right)
+    seen_of = _as_seen(law, release, fear.leak.given)
+    price = price_of_one_more(seen_of, release, [STATE], fear.promise, time_limit)
+    return fear if price is None else Fear(fear.leak, price.bits, price.right)
 
 
 def with_promise(release: Release, table: Source, fear: Fear, time_limit: float) -> Disclosure | None:
@@ -87,17 +88,17 @@ def with_promise(release: Release, table: Source, fear: Fear, time_limit: float)
     None where none is found in time, or where the release is more than a code of one table for bits.
     """
     law = law_beside(release, table, fear.leak.given) if priceable(release) else None
-    return None if law is None else _with_promise(law, release, fear.promise, fear.leak.given, time_limit)
+    if law is None:
+        return None
+    return with_one_more(_as_seen(law, release, fear.leak.given), release, [STATE], fear.promise, time_limit)
 
 
-def _with_promise(
-    law: Joint, release: Release, promise: str | tuple[str, ...], known: Sequence[str], time_limit: float
-) -> Disclosure | None:
+def _as_seen(law: Joint, release: Release, known: Sequence[str]) -> Joint:
+    """`law_beside`, with what a code would look at (`seen`) in place of the states."""
     counts: defaultdict[tuple[Hashable, ...], int] = defaultdict(int)
     for (cell, weight), look in zip(law.cells.items(), seen(release, law, known), strict=True):
         counts[*(law.alphabets[i][v] for i, v in enumerate(cell[:-1])), look] += weight
-    beside = Joint.from_counts(counts, [*law.names[:-1], STATE])
-    return with_one_more(beside, release, [STATE], promise, time_limit)
+    return Joint.from_counts(counts, [*law.names[:-1], STATE])
 
 
 def seen(release: Release, law: Joint, known: Sequence[str]) -> tuple[int, ...]:
@@ -158,11 +159,11 @@ def _price(
         return None
     law, named = release.disclosure.law.table, (*leak.about, *leak.given)
     if law is not None and set(named) <= set(law.names):
-        found = with_one_more(law, release, release.disclosure.problem.columns, promise, time_limit)
-    else:
-        law = None if table is None else law_beside(release, table, named)
-        found = None if law is None else _with_promise(law, release, promise, leak.given, time_limit)
-    return None if found is None else Price.of(found)
+        return price_of_one_more(law, release, release.disclosure.problem.columns, promise, time_limit)
+    law = None if table is None else law_beside(release, table, named)
+    if law is None:
+        return None
+    return price_of_one_more(_as_seen(law, release, leak.given), release, [STATE], promise, time_limit)
 
 
 def sentence(fear: Fear, told: float) -> str:

@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 5.0
 """Seconds to find out what a promise against side knowledge costs; the price is a remark, not the result."""
-LEAST_PATIENCE = 0.2
-"""Seconds in which no price is found."""
+LEAST_PATIENCE = 0.5
+"""Share of the seconds that were spent until then in which no price is found: a code with one more promise is not easier."""
 NOT_LOOKED_AT = "what the code tells to who knows another column was not looked at"
 EXAMPLES = examples(
     "choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o r.choral --card card.json",
@@ -181,6 +181,7 @@ def fit(
     Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends. A second one, or one
     before or after the search, ends the command, and nothing is written.
     """
+    start = time.monotonic()  # what is imported here takes its time, too
     from choral.design.limits import Limits
     from choral.ledger.book import beside
     from choral.release.card import card_of, check_precision
@@ -207,9 +208,8 @@ def fit(
     if after_key is not None and after is None:
         raise ProblemError("--after-key without --after.", "Name the earlier release too: --after FILE.")
     question = asked(reveal, protect, use, order, leakage, ratio, against, utility)
-    limits = Limits(tol, rel_tol, time_limit, codes, solver=solver, verified=True).begun()
+    limits = Limits(tol, rel_tol, time_limit, codes, solver=solver, verified=True, started=start)
     spark = on_spark(engine, master)
-    start = time.monotonic()
     if table.startswith(EXAMPLE):
         given = (
             spark or None,
@@ -296,8 +296,10 @@ def _side_knowledge(table: str, release: Release, limits: Limits) -> tuple[list[
     try:
         with phase("looking at what others may know"), opened(table, release.recipe.as_read) as source:
             found = fears(release, source)
-            patience = PATIENCE if left is None else min(PATIENCE, limits.remaining() or 0.0)
-            if found and patience > LEAST_PATIENCE:
+            left = limits.remaining()
+            enough = left is None or left > LEAST_PATIENCE * ((limits.time_limit or 0.0) - left)
+            if found and enough:
+                patience = PATIENCE if left is None else min(PATIENCE, left)
                 found = [priced(release, source, found[0], patience), *found[1:]]
             return found, ""
     except KeyboardInterrupt:
