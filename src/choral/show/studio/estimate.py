@@ -57,7 +57,7 @@ class Turns:
 def estimate(choices: Choices, source: Source) -> dict[str, Any]:
     """A quick answer for a question about a table: in right guesses, then the interval in bits; and what promises cost."""
     if choices.use is None and (len(source.columns) > MOST_COLUMNS or source.rows() * len(source.columns) > MOST_CELLS):
-        return {"why_not": "A score is learned from the columns when you solve: of this table that takes a while."}
+        return {"why_not": "There is no quick estimate of a table this large."}
     began = time.monotonic()
     posed = _posed(choices, source)
     if posed.problem.size > MOST_STATES:
