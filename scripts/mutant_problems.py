@@ -14,7 +14,7 @@ Made = Callable[[], str]
 
 def exact_cases() -> list[Made]:
     """All of them."""
-    return [*solved(), *repaired(), *within_budgets(), *decided(), *pivoted(), *read()]
+    return [*repaired(), *within_budgets(), *decided(), *pivoted(), *read(), *solved()]
 
 
 def solved() -> Iterator[Made]:
@@ -41,6 +41,8 @@ def solved() -> Iterator[Made]:
     makers += [pair.MADE[n] for n in ("given", "rank", "values")] + list(bank.PURPOSES.values())
     huge = {(w, x, y): 1 + 10**30 * ((3 * w + 5 * x + 7 * y) % 4) for w in (0, 1) for x in (0, 1) for y in (0, 1, 2)}
     makers.append(lambda: ch.disclose(ch.Joint.from_counts(huge, ["W", "X1", "X2"]), solver="sandwich", tol=1e-3))
+    equal = {(x ^ y, x, y): 1 for x in (0, 1) for y in (0, 1)}
+    makers.append(lambda: ch.disclose(ch.Joint.from_counts(equal, ["W", "X1", "X2"])))  # one bit, exactly
     makers.append(lambda: ch.disclose(ch.examples.clinic(), "diagnosis", leakage={"smoker": Fraction(1, 50)}, tol=1e-3))
 
     def text(make: Callable[[], Any]) -> str:
@@ -111,6 +113,9 @@ def rough_channels() -> Iterator[tuple[Any, Any]]:
         }
         unseen = ch.disclose(ch.Joint.from_counts(cells, names=["W", "X", "Z"]), "W", [("Z",)], ["X"])
         yield unseen.problem, np.array([[0.9, 0.6, 0.1], [0.1, 0.4, 0.9]])
+    free = ch.Joint.from_counts({(w, x, 0): 1 + w * x for w in (0, 1) for x in (0, 1, 2)}, ["W", "X", "Z"])
+    for codes in (1, 2, 3):  # nothing is asked of the code
+        yield ch.disclose(free, "W", ["Z"], ["X", "Z"]).problem, random.random((codes, 3))
     wide = ch.disclose(ch.examples.noisy_copies(4), "W")
     yield wide.problem, wide.channel + 1e-9 * random.random(wide.channel.shape)
     yield wide.problem, random.random((3, wide.problem.size)) ** 4
@@ -281,7 +286,7 @@ def read() -> Iterator[Made]:
 
     draw = random.Random(16)
     for document in bank.honest().values():
-        tried = [certificate.sealed(document), document]
+        tried = [certificate.sealed(document), document, {**document, "notes": {"digest": "as before"}}]
         for change in (forging.move_mass, forging.claim_more):
             tried.append(copy.deepcopy(document))
             change(tried[-1], draw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import math
 import random
@@ -500,3 +501,14 @@ def test_a_thousand_groups_are_priced_by_the_length_that_they_have():
     assert length == math.lcm(*(sum(prior[state] for state in states) for states in groups))
     assert weight == sum(prior.values())
     assert meter.spent > 30_000
+
+
+@pytest.mark.parametrize("line", [["--help"], ["-x"], ["nowhere ٣"]])
+def test_the_command_prints_where_only_ascii_can_be(line, monkeypatch):
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True) for _ in range(2))
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    assert command.main(line) == (0 if line == ["--help"] else 2)
+    printed = out.buffer.getvalue() + err.buffer.getvalue()
+    assert printed.isascii()
+    assert b"\\" in printed or line == ["-x"]

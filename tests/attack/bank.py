@@ -28,20 +28,25 @@ from choral.verifier.vertices import extreme_points
 
 STEPS = ch.Joint.from_counts(
     {
-        ([Fraction(1, 2), 2, 8][x], z, v): 1 + (2 * x * z + 3 * v * x + z) % 5
+        ([Fraction(1, 2), 2, 8][x], z, u, v): 1 + (2 * x * z + 3 * v * x + z * u) % 5
         for x in range(3)
         for z in (0, 1)
-        for v in range(4)
+        for u in (0, 1)
+        for v in (0, 1)
     },
-    names=["X", "Z", "V"],
+    names=["X", "Z", "U", "V"],
 )
 """Numbers that are no whole steps apart."""
+CONSTANT = ch.Joint.from_counts({(5, z, v): 1 + z + v for z in (0, 1) for v in (0, 1)}, names=["X", "Z", "V"])
+"""A number that is always the same."""
 PURPOSES = {
     "accuracy": lambda: ch.disclose(ch.examples.bsc_and_bec(), "W", utility="accuracy"),
     "a loss": lambda: ch.disclose(pair.LAW, "W", ["Z"], ["Z", "V", "X"], utility={("go", 0): 1, ("stay", 1): 3}),
     "accuracy given": lambda: ch.disclose(pair.LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"], utility="accuracy"),
     "squares": lambda: ch.disclose(pair.LAW, "X", ["Z", "V"], ["Z", "V", "W"], utility="squares"),
-    "squares in steps": lambda: ch.disclose(STEPS, "X", ["Z"], ["Z", "V"], utility="squares", tol=1e-3),
+    "squares of nothing": lambda: ch.disclose(CONSTANT, "X", ["Z"], ["Z", "V"], utility="squares"),
+    "squares in steps, by rank": lambda: ch.disclose(STEPS, "X", ["Z"], ["Z", "V"], utility="squares"),
+    "squares in steps": lambda: ch.disclose(STEPS, "X", ["Z", "U"], ["Z", "U", "V"], utility="squares"),
     "squares by rank": lambda: ch.disclose(pair.LAW, "X", ["Z"], ["Z", "V", "W"], utility="squares"),
 }
 """Files of version 2 that are good for something else than bits."""
@@ -50,6 +55,15 @@ FOUR = ch.Joint.from_counts(
     names=["W", "A", "B"],
 )
 """A target of four values, about which lines alone prove little."""
+ALIKE = {(x, y): 1 + (3 * x * y + 2 * (x + y)) % 7 for x in range(3) for y in range(3)}
+BITS = {(0, 0): 2, (0, 1): 2, (1, 0): 2, (1, 1): 5}
+TRIPLES = {(x, y, z): [5, 2, 7, 3][x + y + z] for x in (0, 1) for y in (0, 1) for z in (0, 1)}
+"""Columns that may be exchanged, and are not independent."""
+APART = ch.Joint.from_counts(
+    {(w, z, v): (1 + w) * (1 + (z + 2 * v) % 3) for w in (0, 1) for z in (0, 1) for v in range(3)},
+    names=["W", "Z", "V"],
+)
+"""A target that nothing tells about."""
 FEWER = ch.Joint.from_counts(
     {cell: 2 + (cell[0] + cell[1] * cell[3] + 3 * cell[2]) % 4 for cell in pair.LAW.cells if cell[1:] != (1, 1, 2)},
     names=pair.LAW.names,
@@ -65,6 +79,9 @@ PROOFS = {
         pair.LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"], solver="sandwich", tol=1e-3
     ),
     "a group beyond what is used": lambda: ch.disclose(pair.LAW, "W", [("Z", "V")], ["Z"]),
+    "orbits of two bits": lambda: ch.self_disclose(ch.Joint.from_counts(BITS, names=["X1", "X2"])),
+    "orbits of a pair": lambda: ch.self_disclose(ch.Joint.from_counts(ALIKE, names=["X1", "X2"])),
+    "orbits of a triple": lambda: ch.self_disclose(ch.Joint.from_counts(TRIPLES, names=["X1", "X2", "X3"])),
     "two samples": lambda: ch.disclose(ch.Exchangeable([Fraction(2, 3), Fraction(1, 3)], ch.bsc(Fraction(1, 10)), 2)),
     "two sensors": lambda: ch.disclose(
         ch.Sensors([Fraction(2, 3), Fraction(1, 3)], [ch.bsc(Fraction(1, 10)), ch.bsc(Fraction(1, 5))])
@@ -83,6 +100,11 @@ PROOFS = {
     "a ratio beside": lambda: ch.disclose(
         ch.examples.noisy_copies(2), leakage={"X1": Fraction(1, 50)}, ratio={"X2": 2}, tol=1e-3
     ),
+    "unseen by lines": lambda: ch.disclose(pair.LAW, "W", ["Z", "V"], ["V", "X"], solver="sandwich", tol=1e-3),
+    "given, a law of fewer states": lambda: ch.disclose(
+        pair.LAW, "W", ["Z", "Z | V"], ["Z", "V", "X"], also=[FEWER], solver="sandwich", tol=1e-2
+    ),
+    "nothing to tell": lambda: ch.disclose(APART, "W", ["Z | V"], ["Z", "V"]),
     "a condition determines": lambda: ch.disclose(ch.examples.noisy_copies(1), "W", ["X1", "X1 | W"], ["W", "X1"]),
 }
 """One for each kind of proof of a bound."""
@@ -194,9 +216,22 @@ def as_if_proved(document, change, hidden):
     return document
 
 
+JOINED = [
+    "a\u200cb",
+    "a\u200db",
+    "\u0628\u200d\u0628",
+    "\u0628\u200c\u0628",
+    "\u200cb",
+    "b\u200c",
+    "\u0915\u200c\u0937",
+    "a\u200c\u0628",
+]
+"""Joiners between letters, where they shape these and where they do not."""
+
+
 def spelled():
     """Texts of documents whose columns have values in every spelling, and names of every kind."""
-    names = [*known.DECEIVERS.values(), *known.ALIKE, *known.WELCOME, "1l", "O0", "m rn"]
+    names = [*known.DECEIVERS.values(), *known.ALIKE, *known.WELCOME, "1l", "O0", "m rn", *JOINED]
     documents = [known.telling("city", values=["a", value]) for value in pair.VALUES]
     documents += [known.telling(name) for name in names] + [known.telling(name, protect="sex") for name in names]
     return pair.texts_of(documents)

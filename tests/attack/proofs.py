@@ -33,12 +33,14 @@ from choral.verifier import (
     utility,
 )
 from choral.verifier.claims import ClaimFailed
+from choral.verifier.core import Channel
+from choral.verifier.laws import claims_of
 
 BUDGET = 10**7
 """Steps of the verifier, for a small file."""
 PARTS = (
     conditions, proof_decision, proof_determined, proof_extreme_points, proof_group, proof_lines, proof_orbits, proof_rank,
-    proof_tree, symmetry,
+    proof_tree, symmetry, utility,
 )  # fmt: skip
 """Parts of the verifier that look at proofs."""
 BROKEN = (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError, AttributeError, StopIteration, AssertionError)
@@ -98,7 +100,7 @@ def stated(document):
     """The text of a document that states what its proofs prove, or would prove; or as it is, where they are none at all."""
     text = None
     with contextlib.suppress(*BROKEN):
-        text = as_it_proves(document) or as_it_proves(document, PARTS)
+        text = as_it_proves(document, PARTS)
     return text or document_to_text(sealed(document))
 
 
@@ -127,29 +129,58 @@ def restated(documents, draw: random.Random, each: int):
                 yield name, text
 
 
-ODD = (7, None, True, [], {}, "x", "")
+ODD = (7, -1, 99, None, True, [], {}, "x", "")
 """What stands in every place of a proof, one at a time."""
+
+
+def sort_of(proof, path):
+    """What kind of place this is in a proof: where in which lists it stands is left out, but for rows that have a name."""
+    holder = forging.within(proof, path[:-1])
+    named = isinstance(holder, list) and isinstance(holder[0], str) and holder[0].isalpha()
+    place = (holder[0], len(holder), path[-1]) if named and path[0] == "rows" else ()
+    return (proof.get("kind"), len(path), *(step for step in path if isinstance(step, str)), *place)
 
 
 def misplaced(documents):
     """Texts with something of another kind in a proof: each odd thing, at the first and last place of every sort."""
-    met = set()
+    found = {}
     for name in sorted(documents):
         for key in ("bound", "best"):
-            by_sort = {}
-            for path in forging.places(documents[name].get(key, {})):
-                sort = key, *(step if isinstance(step, str) else "" for step in path), len(path)
-                by_sort.setdefault(sort, []).append((key, *path))
-            kind = documents[name].get(key, {}).get("kind")
-            for sort, paths in by_sort.items():
-                if (kind, sort) in met:
-                    continue
-                met.add((kind, sort))
-                for path in dict.fromkeys([paths[0], paths[-1]]):
-                    for odd in ODD:
-                        document = copy.deepcopy(documents[name])
-                        forging.within(document, path[:-1])[path[-1]] = odd
-                        yield name, document_to_text(sealed(document))
+            proof, mine = documents[name].get(key, {}), {}
+            for path in forging.places(proof):
+                if path:
+                    mine.setdefault(sort_of(proof, path), []).append((name, key, *path))
+            found = mine | found
+    for paths in found.values():
+        for name, *path in dict.fromkeys([paths[0], paths[-1]]):
+            true = forging.within(documents[name], path)
+            for odd in (*ODD, *((true + 1, true + 2) if type(true) is int else ())):
+                document = copy.deepcopy(documents[name])
+                forging.within(document, path[:-1])[path[-1]] = odd
+                yield name, document_to_text(sealed(document))
+
+
+def at_the_edge(documents):
+    """Texts whose squares are stated as high, or as low, as rounding allows, and a little beyond."""
+    for name in sorted(documents):
+        document = documents[name]
+        if document.get("utility", {}).get("kind") != "squares":
+            continue
+        law, used, target, *_ = claims_of(document)
+        prior = law.weights(used)
+        purpose = utility.utility_of(document, law, target)
+        low, spread = utility.value_of_squares(law, used, target, purpose, Channel(document, prior), prior)
+        proved = copy.deepcopy(document)
+        proved["claims"]["value_bound"] = "ffff"
+        as_it_proves(proved)
+        bound = Fraction(*(int(x, 16) for x in proved["claims"]["value_bound"].split("/")))
+        for key, number in (("value", low), ("value_bound", bound)):
+            for share in (utility.SHARE_CERTAIN, utility.SHARE_STATED):
+                for by in (Fraction(9, 10), Fraction(11, 10), Fraction(-9, 10), Fraction(-11, 10)):
+                    other = copy.deepcopy(document)
+                    stated = number + by * share * spread
+                    other["claims"][key] = f"{stated.numerator:x}/{stated.denominator:x}"
+                    yield name, document_to_text(sealed(other))
 
 
 # ---- changes ---------------------------------------------------------------------------------------------------------------
@@ -221,6 +252,15 @@ def other_numbers_alike(document, draw):
     proof = document["bound"]
     numbers = {text: draw.choice([text, "0", "-1/3", "1/5", "-2/7", "1", "5/2"]) for text in proof["multipliers"]}
     proof["multipliers"] = [numbers[text] for text in proof["multipliers"]]
+
+
+def orbits_of_all(document, draw):
+    """All that is used is revealed and said to be exchangeable; states with the same values have the same number."""
+    if set(document["reveal"]) != set(document["use"]):
+        raise ValueError("not all that is used is revealed")
+    numbers = {tuple(sorted(state)): draw.choice(["0", "-1/3", "1", "5/2"]) for state in document["channel"]["states"]}
+    multipliers = [numbers[tuple(sorted(state))] for state in document["channel"]["states"]]
+    document["bound"] |= {"exchangeable": [list(document["use"])], "multipliers": multipliers}
 
 
 def another_kind(document, draw):
@@ -325,6 +365,34 @@ def other_prices(document, draw):
     proof["prices"] = prices if draw.random() < 0.9 else prices[:-1]
 
 
+def turned_prices(document, draw):
+    """A bit of leakage is worth less than nothing, and so are the multipliers that go with it."""
+    proof = document["bound"]
+    turned = {g for g, price in enumerate(proof["prices"]) if price.strip("0/1") or price.startswith("1")}
+    proof["prices"] = [f"-{price}" if g in turned else price for g, price in enumerate(proof["prices"])]
+    places = [i for i, row in enumerate(proof["rows"]) if row[0] in turned]
+    for row in proof["multipliers"]:
+        for i in places:
+            row[i] = row[i][1:] if row[i].startswith("-") else f"-{row[i]}"
+
+
+def cut_at_its_end(document, draw):
+    """The whole of a tree is cut where it begins, so that one part is all of it and the other has no inside."""
+    proof, sides = document["bound"], proof_tree.Sides()
+    low, high = ([int(x, 16) for x in proof[key]] for key in ("low", "high"))
+    lines = [
+        [proof_tree.coefficient(x) << (proof_tree.BITS - proof_tree.LINE_BITS) for x in row] for row in proof["lines"]
+    ]
+    for k in draw.sample(range(len(low)), len(low)):
+        flat = [*high[:k], low[k], *high[k + 1 :]]
+        below = [[i] for i, line in enumerate(lines) if proof_tree.most_above(line, low, flat, sides) <= 0]
+        leaves = [[]] if sum(flat) < proof_tree.UNIT else below
+        if leaves:
+            proof["tree"] = [[k, low[k]], leaves[0], *proof["tree"]]
+            return
+    raise ValueError("no line is below the entropy there")
+
+
 def other_columns(document, draw):
     """Columns that are said to be exchangeable: others, one twice, in two classes, or none."""
     names = list(document["use"])
@@ -342,6 +410,38 @@ def other_columns(document, draw):
         some,
     ]
     document["bound"]["exchangeable"] = copy.deepcopy(draw.choice(classes))
+
+
+def other_purposes(document, draw):
+    """What a code is good for: an unknown purpose, actions that are none, losses that lack, a target that is no number."""
+    purpose = document["utility"]
+    how = draw.choice(["unknown", "more", "none", "twice", "fewer", "shorter", "longer", "squares", "texts", "budgets"])
+    target = document["law"]["columns"].index(document["reveal"][0])
+    if how == "unknown":
+        purpose["kind"] = draw.choice(["oracle", "", None, 7, []])
+    elif how == "more":
+        purpose["more"] = 1
+    elif how == "none":
+        purpose |= {"actions": [], "loss": []}
+    elif how == "twice":
+        purpose["actions"][0] = purpose["actions"][-1]
+    elif how == "fewer":
+        purpose["loss"].pop()
+    elif how == "shorter":
+        purpose["loss"][0].pop()
+    elif how == "longer":
+        purpose["loss"][0].append("0")
+    elif how == "squares":
+        document["utility"] = {"kind": "squares"}
+    elif how == "texts":
+        document["law"]["alphabets"][target] = [f"v{v}" for v in document["law"]["alphabets"][target]]
+    else:
+        document["budgets"] = [None] * len(document["protect"])
+
+
+def like_columns(document, draw):
+    """The first columns beside the target are said to be exchangeable, which they may be."""
+    document["bound"]["exchangeable"] = [[name for name in document["use"] if name not in document["reveal"]][:2]]
 
 
 def another_proof_kind(document, draw):
@@ -367,13 +467,26 @@ def an_older_version(document, draw):
     document["version"] = 3 - document["version"]
 
 
+OFTEN = {
+    other_numbers_alike: 4,
+    orbits_of_all: 6,
+    turned_prices: 2,
+    other_knots: 12,
+    other_cells: 4,
+    other_prices: 4,
+    another_row: 4,
+    other_columns: 4,
+    other_purposes: 12,
+}
+"""Changes of which there are many sorts, and which few files allow."""
 OTHERWISE = [
-    as_it_was, forging.another_proof, forging.another_proof, rows_in_another_order, a_row_less, a_row_twice, another_row,
-    other_numbers, other_numbers, other_numbers_alike, other_numbers_alike, another_kind, another_kind, truths_for_numbers,
-    a_list_as_an_object, other_lengths, other_lengths, other_cells, other_cells, other_knots, other_knots, other_prices,
-    other_columns, another_proof_kind, another_group, by_rank, an_older_version,
+    as_it_was, forging.another_proof, forging.another_proof, rows_in_another_order, a_row_less, a_row_twice, other_numbers,
+    other_numbers, another_kind, truths_for_numbers, a_list_as_an_object,
+    other_lengths, other_lengths, like_columns, another_proof_kind, another_group, by_rank, an_older_version,
+    *(change for change, times in OFTEN.items() for _ in range(times)),
 ]  # fmt: skip
 OF_TREES = [
+    cut_at_its_end,
     *(lambda document, draw, change=change: change(document["bound"], draw) for change in trees.FORGED),
     *(change for change in OTHERWISE if change not in (other_cells, other_knots, other_columns)),
 ]

@@ -229,6 +229,9 @@ def options_of(arguments):
 
 def main(arguments, then=lambda document: None):
     """The command line: returns the exit status. A document that holds is given to `then`."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     if set(arguments) & {"-h", "--help"}:
         print(__doc__)
         return 0
@@ -237,9 +240,6 @@ def main(arguments, then=lambda document: None):
         print(USAGE, file=sys.stderr)
         return 2
     path, privacy_alone, as_json, budget = options
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
