@@ -14,7 +14,8 @@ from choral.problem.kernel import Variable
 from choral.problem.packed import PackedRows
 from choral.problem.pose import problem_of
 from choral.problem.question import Question
-from choral.problem.solution import ExactChannel
+from choral.problem.solution import ExactChannel, Status
+from choral.solvers.lines import budgeted, memory
 from choral.solvers.lines.budget_program import budgeted_groups, conic, proved
 from choral.solvers.lines.budgeted import FIRST_CELLS, _regular
 from choral.solvers.lines.leakage_program import FINEST, Start, by_interior_point, suits
@@ -83,6 +84,24 @@ def test_what_it_is_not_for():
     ratio = problem_of(law(5), Question("W", ["A"], ["A", "B", "C"], ratio={"A": "21/20"}))
     assert not suits(cost, M, budgeted_groups(ratio), ACCURACY)
     assert by_interior_point(cost, p, M, groups, -1.0, ACCURACY) is None  # no time is left
+
+
+@pytest.mark.parametrize("budget", [{"leakage": {"A": "0.01", "B": "0.02"}}, {"ratio": {"A": "21/20", "B": "2"}}])
+def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch, budget):
+    monkeypatch.setattr(memory, "available", lambda: 1e5)
+    for module in ("by_interior_point", "conic"):
+        monkeypatch.setattr(budgeted, module, lambda *_: pytest.fail("it was taken"))
+    with pytest.raises(ch.errors.TooLargeError, match=r"within budgets over 119 states and 19 lines takes .* GB"):
+        ch.disclose(law(3), "W", ["A", "B"], ["A", "B", "C"], rel_tol=1e-2, **budget)
+
+
+def test_what_was_found_is_kept_where_finer_lines_would_not_fit(monkeypatch):
+    free = iter([1e12] + [0.0] * 99)
+    monkeypatch.setattr(memory, "available", lambda: next(free))
+    d = ch.disclose(law(3), "W", ["A", "B"], ["A", "B", "C"], rel_tol=1e-6, tol=0, leakage={"A": "0.01", "B": "0.02"})
+    assert d.verify()["verified"]
+    assert 0 < d.information < d.upper_bound
+    assert d.solution.status is Status.STALLED
 
 
 @given(st.data())

@@ -192,6 +192,15 @@ def conic(
     return Answer(shares_, nu, by_group, prices)
 
 
+def entries_of(pairs: int, M: Floats, groups: Sequence[Group]) -> int:
+    """How many entries the matrix of a conic program with so many pairs of states and lines has, nearly."""
+    of_groups = sum(
+        2.0 * group.values if group.kind == "ratio" else float(np.count_nonzero(group.given)) / len(group.given)
+        for group in groups
+    )
+    return int(pairs * (2 + M.shape[1] + of_groups))
+
+
 class _Program:
     """Rows of a conic program, added one kind after the other: A x + s = b with s in cones."""
 

@@ -20,15 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choral.describe.entropy import entropies, weighted_entropies
-from choral.errors import SolverError
+from choral.errors import SolverError, TooLargeError
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.fewer_codes import joined_codes
 from choral.solvers.lines.beside import Beside, Proved
-from choral.solvers.lines.budget_program import Answer, Group, budgeted_groups, conic, proved, reduced
+from choral.solvers.lines.budget_program import Answer, Group, budgeted_groups, conic, entries_of, proved, reduced
 from choral.solvers.lines.leakage_program import Start, by_interior_point, suits
+from choral.solvers.lines.memory import check_cones, check_leakage
 from choral.solvers.lines.refinement import Progress
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
 from choral.solvers.lines.sandwich import Rough, shares
@@ -179,13 +180,18 @@ class _Run:
         return self.prior_entropy - float(weighted_entropies(z.T @ self.Q).sum())
 
     def improve(self, seconds: float, accuracy: float) -> bool:
-        """Solve for the lines there are; keep what is better. False when the solver gave nothing."""
+        """Solve for the lines there are; keep what is better. False when the solver gave nothing, or would not fit."""
         ids = list(self.cells.members)
         coefficients = np.array([self.cells.coefficients[i] for i in ids])
         cost = self.Q @ coefficients.T
-        found = self._by_interior_point(ids, coefficients, cost, seconds, accuracy)
-        if found is None:
-            found = self._by_cones(ids, coefficients, cost, seconds, accuracy)
+        try:
+            found = self._by_interior_point(ids, coefficients, cost, seconds, accuracy)
+            if found is None:
+                found = self._by_cones(ids, coefficients, cost, seconds, accuracy)
+        except TooLargeError:
+            if self.best is None:
+                raise
+            return False
         if found is None:
             return self.best is not None
         z, answer = found
@@ -212,6 +218,7 @@ class _Run:
             return z, Answer(z / self.p[:, None], np.zeros((cost.shape[1], 0)), [], [])
         if not self.groups or not suits(cost, self.M, self.groups, accuracy):
             return None
+        check_leakage(len(cost), len(ids), self.M.shape[1] + sum(group.values for group in self.groups))
         answer = by_interior_point(cost, self.p, self.M, self.groups, seconds, accuracy, self._begun(ids, coefficients))
         return None if answer is None else (answer.shares * self.p[:, None], answer)
 
@@ -232,6 +239,9 @@ class _Run:
     ) -> tuple[Floats, Answer] | None:
         """Masses and multipliers by a conic solver, with few pairs of states and lines first."""
         pairs = self._pairs(ids, coefficients, cost)
+        check_cones(
+            len(cost), len(ids), entries_of(cost.size if pairs is None else int(pairs.sum()), self.M, self.groups)
+        )
         for _ in range(PASSES):
             solved = conic(cost, self.p, self.M, self.groups, seconds, accuracy, pairs)
             if solved is None:

@@ -58,8 +58,8 @@ SLACK = 1e-12
 """By so much, in nats, log q is lowered, so that rounding cannot make Σ q exceed one."""
 SMALL = 2000
 """States times lines up to which a conic solver takes no time that counts, and goes further."""
-WORK = 2e10
-"""Products of one Newton step up to which this method is used."""
+WORK = 3e9
+"""Products of one Newton step up to which this method is used: beyond, states are so many that sparse systems win."""
 FINEST = 1e-6
 """The accuracy, in bits, that floats reach here; beyond it a conic solver goes further."""
 

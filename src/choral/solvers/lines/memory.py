@@ -12,6 +12,8 @@ ARRAYS = 12
 """Arrays of states × lines that an interior point holds at its peak."""
 COPIES = 3
 """Of a Schur complement: itself, the damped one, and the one that is added next; and one more for every worker."""
+OF_ENTRY = 650
+"""Bytes that a conic solver takes for an entry of its matrix, with all that it factorises: measured up to 300 000 entries."""
 SPARED = 0.9
 """Share of the free memory that may be taken: the rest is for what comes after."""
 
@@ -60,3 +62,24 @@ def too_large(sizes: Sizes, lines: int, workers: int) -> TooLargeError:
         f"About {low} states would fit with as many equations: use fewer columns or wider bins, or protect fewer or coarser "
         "groups.",
     )
+
+
+def check_cones(states: int, lines: int, entries: int) -> None:
+    """Raise `TooLargeError`, before it is taken, where there is no memory for a conic program with so many entries."""
+    check_budgets(states, lines, float(OF_ENTRY) * entries)
+
+
+def check_leakage(states: int, lines: int, width: int) -> None:
+    """The same for the interior point within budgets of leakage; the width is that of all values and equations."""
+    check_budgets(states, lines, 8.0 * states * (4 * lines * width + width * width + 4 * states))
+
+
+def check_budgets(states: int, lines: int, wanted: float) -> None:
+    """Raise `TooLargeError` where there is less than these bytes."""
+    free = SPARED * available()
+    if wanted > free:
+        raise TooLargeError(
+            f"A search within budgets over {states} states and {lines} lines takes {wanted / 1e9:.1f} GB of memory, and "
+            f"{free / 1e9:.1f} GB can be taken.",
+            "Use fewer columns or wider bins, give budgets to fewer or coarser groups, or protect them without a budget.",
+        )
