@@ -231,7 +231,7 @@ JOINED = [
 
 def spelled():
     """Texts of documents whose columns have values in every spelling, and names of every kind."""
-    names = [*known.DECEIVERS.values(), *known.ALIKE, *known.WELCOME, "1l", "O0", "m rn", *JOINED]
+    names = [*known.DECEIVERS.values(), *known.ALIKE, *known.WELCOME, "1l", "O0", "m rn", "", *JOINED]
     documents = [known.telling("city", values=["a", value]) for value in pair.VALUES]
     documents += [known.telling(name) for name in names] + [known.telling(name, protect="sex") for name in names]
     return pair.texts_of(documents)
