@@ -103,6 +103,16 @@ def test_fit_says_that_the_bin_is_private(csv, tmp_path):
     assert "private      age (in 2 bins), sex\n" in shown.output
 
 
+def test_verify_says_it_too(release, tmp_path):
+    release.save(tmp_path / "r.choral")
+    said = run("verify", tmp_path / "r.choral").output
+    assert "age is independent of the code, exactly" in said
+    assert "in bins      Of age, what is private is the bin, not the exact value" in said
+    plain = fit(people(), "W", ["age", "sex"])
+    plain.save(tmp_path / "plain.choral")
+    assert "in bins" not in run("verify", tmp_path / "plain.choral").output
+
+
 def test_the_card_the_page_and_the_notebook_say_it(release):
     guarantee = card_of(release).document["guarantee"]
     assert any("exactly independent of age (in 2 bins):" in words for words in guarantee)

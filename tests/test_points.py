@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import in_process
@@ -16,7 +17,7 @@ from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.meaning import Meaning, told_by_chance
 from choral.scores import crossfit, cut, pieces, teacher
-from choral.show.commands.fit_words import merging_words
+from choral.show.commands.fit_words import first_lines, merging_words
 from choral.tables.columns import Column, labels
 from choral.tables.opening import open_table
 from choral.tables.points import Points, Term, cells_of_cuts
@@ -585,3 +586,19 @@ def test_what_chance_tells_is_what_a_channel_tells_more_about_its_own_records():
     assert np.mean(own) - np.mean(codes) > np.mean(shown) + 0.5 * (np.mean(own) - np.mean(shown)), (
         "codes are not enough"
     )
+
+
+def test_what_is_told_of_the_table_alone_is_a_warning(release, monkeypatch):
+    assert not [line for line in first_lines(release) if "records to come" in line]
+    nothing = replace(release.meaning.to_come, bits=0.0)
+    monkeypatch.setattr(Meaning, "to_come", nothing)
+    [line] = first_lines(release)
+    assert line.startswith("WARNING      of records to come this tells 0 bits, where it tells 0.")
+
+
+def test_a_protected_column_of_one_value_is_said_to_have_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = tmp_path / "t.csv"
+    table.write_text("W,sex,a\n" + "".join(f"{i % 2},m,{i % 2 if i % 5 else 1}\n" for i in range(60)))
+    done = in_process.choral("fit", "t.csv", "--reveal", "W", "--protect", "sex", "--use", "sex,a", cwd=tmp_path)
+    assert "sex has one value in this table: there is nothing to keep private about it" in done.stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +109,7 @@ def guarantee(audit: Audit) -> str:
         names = ", ".join(private[:6]) + (", …" if len(private) > 6 else "")
         said.append(f"The code is independent of each of {names}, exactly, under the release's own law.")
     for leak in audit.laws[0].given:
-        known, about = " and ".join(leak.given), spoken(leak.about, audit.bins)
+        known, about = spoken(leak.given, audit.bins, " and "), spoken(leak.about, audit.bins)
         said.append(f"Who knows {known} learns nothing more about {about} from it, exactly.")
     for leak, budget in groups:
         if budget is not None:
@@ -228,16 +228,23 @@ def _knowing(audit: Audit) -> Iterable[Finding]:
     for about in dict.fromkeys(leak.about for leak in large):
         mine = [leak for leak in large if leak.about == about and leak not in scored]
         if mine:
-            yield _side_knowledge(mine[0], mine[1:])
+            yield _side_knowledge(mine[0], mine[1:], audit.bins)
 
 
-def _side_knowledge(worst: Leakage, others: Sequence[Leakage]) -> Finding:
+def _added(promise: str, known: Sequence[str], bins: Mapping[str, int]) -> str:
+    """What to do about side knowledge; of a known column that is cut, known is the bin."""
+    cut = [name for name in known if name in bins]
+    kept = f", with the bins of {' and '.join(cut)} as they are (--bins)" if cut else ""
+    return f"add '{promise}' to --protect{kept}"
+
+
+def _side_knowledge(worst: Leakage, others: Sequence[Leakage], bins: Mapping[str, int]) -> Finding:
     promise = f"{'+'.join(worst.about)} | {'+'.join(worst.given)}"
     sentence = f"Somebody who knows {'+'.join(worst.given)} {learns(worst)}"
     more = [leak for leak in others if percent(leak.guess_before) != percent(leak.guess_after)][:MOST_ALIKE]
     named = [f"{'+'.join(x.given)} {percent(x.guess_after)} instead of {percent(x.guess_before)}" for x in more]
     alike = f"in the same way, who knows {', '.join(named)}" if named else ""
-    remedy = f"add '{promise}' to --protect"
+    remedy = _added(promise, worst.given, bins)
     return Finding("knowing", OPEN, _gain(worst), worst.bits, sentence, remedy, worst, promise, alike)
 
 
@@ -251,9 +258,8 @@ def _beyond(audit: Audit) -> Iterable[Finding]:
         else:
             sentence = f"Who knows {' and '.join(leak.given)} {learns(leak)}"
             promise = f"{about} | {known}"
-            yield Finding(
-                "beyond", OPEN, _gain(leak), leak.bits, sentence, f"add '{promise}' to --protect", leak, promise
-            )
+            remedy = _added(promise, leak.given, audit.bins)
+            yield Finding("beyond", OPEN, _gain(leak), leak.bits, sentence, remedy, leak, promise)
 
 
 def _composition(audit: Audit) -> Iterable[Finding]:

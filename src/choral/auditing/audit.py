@@ -264,7 +264,7 @@ def _findings(
         columns=tuple(sorted(others, key=lambda leak: (leak.about[0] not in target, -leak.bits))),
         together=(*pairs, *triples),
         knowing=tuple(knowing),
-        beyond=tuple(beyond_promises(seen, disclosure.problem.conditions, columns)),
+        beyond=tuple(beyond_promises(seen, disclosure.problem.conditions, [*target, *mine])),
         absence=() if absence is None else tuple(absence.leakage(group) for group in groups),
         composition=()
         if composed is None or not groups

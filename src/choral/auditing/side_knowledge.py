@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -25,6 +25,7 @@ from choral.problem.kernel import Conditional
 from choral.problem.promises import read_promise
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published, contingency, with_unseen
+from choral.tables.bins import rule_of
 from choral.tables.recipe import Recipe
 from choral.tables.source import Source
 
@@ -51,6 +52,8 @@ class Fear:
     leak: Leakage
     still_told: float | None = None
     still_right: float | None = None
+    edges: tuple[float, ...] | None = None
+    """Of the known column, where the release cuts it: known is then its bin."""
 
     @property
     def promise(self) -> str:
@@ -69,7 +72,9 @@ def fears(release: Release, table: Source) -> list[Fear]:
     Under the law of the release for its own columns, and under the table's frequencies for the others that have few values.
     """
     found = [leak for published, given in _views(release, table) for leak in _leaks(release, published, given)]
-    return [Fear(leak) for leak in sorted(found, key=lambda leak: -leak.bits) if leak.bits >= MUCH]
+    found.sort(key=lambda leak: (leak.guess_before - leak.guess_after, -leak.bits))
+    edges = {column.name: column.edges for column in release.recipe.columns}
+    return [Fear(leak, edges=edges.get(leak.given[0])) for leak in found if leak.bits >= MUCH]
 
 
 def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fear:
@@ -79,7 +84,7 @@ def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fe
         return fear
     seen_of = _as_seen(law, release, fear.leak.given)
     price = price_of_one_more(seen_of, release, [STATE], fear.promise, time_limit)
-    return fear if price is None else Fear(fear.leak, price.bits, price.right)
+    return fear if price is None else replace(fear, still_told=price.bits, still_right=price.right)
 
 
 def with_promise(release: Release, table: Source, fear: Fear, time_limit: float) -> Disclosure | None:
@@ -176,10 +181,12 @@ def sentence(fear: Fear, told: float) -> str:
             "" if fear.still_right is None else f"the target would be guessed right {percent(fear.still_right)}, and "
         )
         cost = f" ({right}{in_bits(fear.still_told)} of it would still be told, instead of {in_bits(told)})"
+    cut = "" if fear.edges is None else f" and --bins '{known}={rule_of(fear.edges)}'"
+    closed = f"for who knows {known} exactly" if fear.edges is None else f"for who knows the interval of {known}"
     return (
         f"somebody who knows {known} guesses {about} right {percent(leak.guess_after)} with the code instead of "
-        f"{percent(leak.guess_before)} ({in_bits(leak.bits)}); --protect '{fear.promise}' closes it for who knows {known} "
-        f"exactly{cost}"
+        f"{percent(leak.guess_before)} ({in_bits(leak.bits)}); '{fear.promise}' added to --protect{cut} closes it "
+        f"{closed}{cost}"
     )
 
 

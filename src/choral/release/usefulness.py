@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from choral.describe.display import percent
+from choral.describe.display import in_bits, percent
 from choral.describe.joint import Joint
 from choral.problem.kernel import Problem
 from choral.release.file import Release
@@ -52,6 +52,17 @@ def warning(release: Release) -> str:
     if found.upper_bound >= LITTLE * could:
         return f"{said} the search ended early: up to {found.upper_bound:.3g} bits may be possible; give it more time"
     return f"{said} {_protection(law, recipe)}"
+
+
+def forgotten(release: Release) -> str:
+    """That hardly anything of what is told about the table is told about records to come; nothing where it is."""
+    to_come = release.meaning.to_come
+    if to_come is None or not release.information or to_come.bits >= LITTLE * release.information:
+        return ""
+    return (
+        f"of records to come this tells {in_bits(to_come.bits)}, where it tells {in_bits(release.information)} of these: "
+        "what was learned holds for these records alone. Protect less, or against less (--against), or take more records"
+    )
 
 
 def told_by_columns(law: Joint, recipe: Recipe) -> float:

@@ -130,6 +130,15 @@ def rules_of(bins: Any) -> dict[str, Bins]:
     )
 
 
+def rule_of(edges: Sequence[float]) -> str:
+    """Edges as the command line takes them.
+
+    >>> rule_of([25, 30.5]), rule_of([40])
+    ('25,30.5', '40,')
+    """
+    return ",".join(f"{edge!r}".removesuffix(".0") for edge in map(float, edges)) + ("," if len(edges) == 1 else "")
+
+
 def understood(name: str, rule: Bins) -> str:
     """What a rule was taken for, in words; a lone number may have been meant as an edge.
 

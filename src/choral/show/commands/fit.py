@@ -186,7 +186,7 @@ def fit(
     from choral.ledger.book import beside
     from choral.release.card import card_of, check_precision
     from choral.release.meaning import Meaning
-    from choral.release.usefulness import warning
+    from choral.release.usefulness import forgotten, warning
     from choral.show.progress import interval_bar
     from choral.tables.points import read_points
     from choral.verifier.names import remarks_on
@@ -253,7 +253,7 @@ def fit(
         files: dict[str, Any] = {"release": str(output), "card": card and str(card), "key": key and str(key)}
         about = {**about_table(release), "left_out": dropped, "remarks": remarks}
         about["columns"] = None if release.look is None else release.look.to_document()["columns"]
-        about["warning"] = warning(release) or None
+        about["warning"] = warning(release) or forgotten(release) or None
         about["side_knowledge"] = [fear.to_json() for fear in fears]
         if recorded is not None:
             files |= {"ledger": str(book), "new_ledger": recorded.new, "remarks": [*remarks, *recorded.remarks]}

@@ -318,9 +318,9 @@ def rare_values(problem: Problem, recipe: Recipe) -> list[str]:
 
 def first_lines(release: Release) -> list[str]:
     """What stands above all figures where a release is hardly of use: why, and what helps."""
-    from choral.release.usefulness import warning
+    from choral.release.usefulness import forgotten, warning
 
-    said = warning(release)
+    said = warning(release) or forgotten(release)
     if said:
         return [f"WARNING      {said}"]
     if release.information == 0:
@@ -344,6 +344,11 @@ def _remarks(release: Release, asked: bool = False) -> list[str]:
     lines, merging = [], merging_words(found.problem, recipe)
     if merging and recipe.points is None:  # bins of a score are merged with their neighbours, which loses little
         lines.append(f"remark       {merging}")
+    lines += [
+        f"remark       {group.name} has one value in this table: there is nothing to keep private about it"
+        for group in found.problem.groups
+        if len(group.values) == 1
+    ]
     values = [] if asked else rare_values(found.problem, recipe)
     if values:
         shown = ", ".join(values[:MOST_SHOWN]) + (", …" if len(values) > MOST_SHOWN else "")

@@ -50,6 +50,8 @@ def verified(
             say(f"result       {in_guesses(found)}")
         for line in said.getvalue().splitlines() if verbose or failed else in_short(said.getvalue()):
             say(line)
+        if not failed and (limit := _inside(read[0])):
+            say(f"in bins      {limit}")
         if reason is not None:
             say(f"holds        {FITS}" if reason == "" else f"FAILED       recipe: {reason}")
         if not verbose and not failed:
@@ -59,6 +61,14 @@ def verified(
     elif said.getvalue():
         print_json({**json.loads(said.getvalue()), **({} if reason is None else {"recipe": FITS})})
     return 1 if reason else status
+
+
+def _inside(document: dict[str, Any]) -> str:
+    """Of which protected columns only the bin is private, by the recipe of a file that was verified."""
+    from choral.tables.binned import binned_and_protected, inside_bins
+    from choral.tables.recipe import Recipe
+
+    return inside_bins(binned_and_protected(Recipe.from_document(document["recipe"]))) if "recipe" in document else ""
 
 
 def in_short(said: str) -> list[str]:
