@@ -140,6 +140,16 @@ def empty_entry(document):
     row[1:] = sorted([*row[1:], [min(set(range(channel["codes"])) - listed), "0"]])
 
 
+def code_as(kind):
+    """A code is written as a truth, or with a point: nothing else changes."""
+
+    def change(document):
+        entry = next(entry for row in document["channel"]["rows"] for entry in row[1:] if entry[0] in (0, 1))
+        entry[0] = kind(entry[0])
+
+    return change
+
+
 def state_twice(document):
     """A state is listed a second time, as it is: nothing else changes."""
     for key in ("states", "rows"):
@@ -330,7 +340,7 @@ REFUSED = [
     *(("given", put("given", value)) for value in ([], "Z | V", ["Z | V"], {})),
     ("given", UNSEEN),
     ("given", put("version", 1)),
-    *(("joint", change) for change in (split_entry, empty_entry, state_twice)),
+    *(("joint", change) for change in (split_entry, empty_entry, state_twice, code_as(bool), code_as(float))),
     ("given", further(EVEN, TILTED)),
     ("given", further(EVEN, TILTED, only=1)),
     ("given", further(EVEN, ELSEWHERE, AGAINST)),
