@@ -325,6 +325,7 @@ REFUSED = [
     ("ratio", put("budgets", 0, {"ratio": "101/100"})),
     *(("also", put("also", value)) for value in (None, 5, [None], [{}], [[]])),
     ("also", put("also", 0, "kind", "exchangeable")),
+    *(("also", put("also", 0, "columns", place, "W")) for place in (0, 2)),
     *(("also", put("also", 0, "columns", value)) for value in (None, ["X1", "X2", "Q"], ["X1", "X2", "X2"])),
     *(("also", put("also", 0, "alphabets", 0, value)) for value in ([1, 0], [0, 1, 2], [0, 2])),
     ("also", put("budgets", [None] * 3)),
