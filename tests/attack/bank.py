@@ -17,7 +17,7 @@ from unittest import mock
 import forgeries
 import test_second_verifier as pair
 import test_verifier_attacks as known
-from attack import forging, trees
+from attack import forging, proofs, trees
 
 import choral as ch
 from choral.exact.certificate import document_to_text, sealed
@@ -37,6 +37,17 @@ STEPS = ch.Joint.from_counts(
     names=["X", "Z", "U", "V"],
 )
 """Numbers that are no whole steps apart."""
+FAR = ch.Joint.from_counts(
+    {
+        ([20, 30, 50][x], z, u, v): 2 + (2 * x * z + 3 * v * x + z * u) % 5
+        for x in range(3)
+        for z in (0, 1)
+        for u in (0, 1)
+        for v in (0, 1)
+    },
+    names=["X", "Z", "U", "V"],
+)
+"""Numbers that are all far from nothing."""
 CONSTANT = ch.Joint.from_counts({(5, z, v): 1 + z + v for z in (0, 1) for v in (0, 1)}, names=["X", "Z", "V"])
 """A number that is always the same."""
 PURPOSES = {
@@ -172,6 +183,17 @@ def doubted(draw: random.Random, each: int):
         for state in range(len(honest()[name]["channel"]["states"])):
             change, hidden = without_a_state(state)
             yield name, resealed(as_if_proved(copy.deepcopy(honest()[name]), change, hidden))
+    yield "squares", knots_from_within()
+
+
+def knots_from_within():
+    """Squares of numbers far from nothing, whose first knot is above the least mean of a state."""
+    document = written(ch.disclose(FAR, "X", ["Z", "U"], ["Z", "U", "V"], utility="squares").document)
+    knots = document["best"]["knots"]
+    first, second = (rational(text, "") for text in knots[:2])
+    above = (first + second) / 2
+    knots[0] = f"{above.numerator:x}/{above.denominator:x}"
+    return proofs.stated(document)
 
 
 def too_small(document):

@@ -81,6 +81,10 @@ POINTS = {
 """Points by hand, where no score was worth learning."""
 
 
+WORTH = ("utility", "value", "value bound")
+"""Claims about what a code is worth for another purpose, in whatever form they are written."""
+
+
 def release_files(draw: random.Random, folder: Path, tally: Tally) -> None:
     """Forty forged documents of every law, promise, proof and purpose: both verifiers say the same of privacy and bits.
 
@@ -90,8 +94,8 @@ def release_files(draw: random.Random, folder: Path, tally: Tally) -> None:
     for text, other in zip(texts, pair.second(texts, folder, BUDGET), strict=True):
         refused = [pair.first(text, until, BUDGET) for until in ("privacy", "information", "bound")]
         worth = any("worth" in line for line in other["notChecked"])
-        private = other["private"] == (not refused[0]) or (worth and refused[0] == "utility")
-        agree = private and (other["holds"] == (not refused[1]) or (worth and refused[1] in ("utility", "value")))
+        private = other["private"] == (not refused[0]) or (worth and refused[0] in WORTH)
+        agree = private and (other["holds"] == (not refused[1]) or (worth and refused[1] in WORTH))
         tally.expect(agree, "forged files of which both verifiers say the same", (refused, other["claim"], text[:2000]))
         tally.note("… refused by both" if refused[0] else "… private, as both find")
         tally.expect(not (refused[0] and not refused[2]), "no file is verified that is not private", text[:2000])

@@ -55,10 +55,14 @@ def releases() -> dict[str, bytes]:
         return {label: (folder / f"{label}.choral").read_bytes() for label in made}
 
 
-def together(one: tuple[str, object], other: tuple[str, object]) -> bool:
-    """Whether two draws for a record are one, or were made to be private together."""
-    kin = one[0] == other[0] or {one[0], other[0]} in ({"first", "after"}, {"first", "also after"})
-    return kin and one[1] == other[1]
+def together(one: tuple[str, object, object], other: tuple[str, object, object]) -> bool:
+    """Whether two draws for a record are one, or were made to be private together.
+
+    Of one release they are one where the record has the same row of the channel: by the same lot that is the same code.
+    """
+    if one[0] == other[0]:
+        return one[2] == other[2]
+    return {one[0], other[0]} in ({"first", "after"}, {"first", "also after"}) and one[1] == other[1]
 
 
 class Crash(BaseException):
@@ -89,7 +93,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.paths[label] = self.folder / f"{label}.choral"
             self.paths[label].write_bytes(content)
         self.cells = {person: CELLS[person % 4] for person in PEOPLE}
-        self.given: dict[int, set[tuple[str, object]]] = {person: set() for person in [*PEOPLE, *CROWD]}
+        self.given: dict[int, set[tuple[str, object, object]]] = {person: set() for person in [*PEOPLE, *CROWD]}
         self.silent: list[str] = []
 
     def teardown(self) -> None:
@@ -108,7 +112,9 @@ class LedgerMachine(RuleBasedStateMachine):
         """Give out codes: refused, or nobody is drawn for twice, or the curator was told."""
         cells = self.cells | CROWD
         by_quota = frozenset((p, cells[p]) for p in people)
-        now = {p: (label, cells[p] if draw == LOTS else by_quota) for p in people}
+        found = load_release(self.paths[label]).disclosure
+        row = {tuple(state): tuple(found.channel[:, s].tolist()) for s, state in enumerate(found.states)}
+        now = {p: (label, cells[p], row.get(cells[p])) if draw == LOTS else (label, by_quota, by_quota) for p in people}
         twice = [p for p in people if not all(together(known, now[p]) for known in self.given[p])]
         try:
             drawn = load_release(self.paths[label]).disclose(
