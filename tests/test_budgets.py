@@ -15,7 +15,8 @@ from scale import rejected
 from scipy.optimize import linprog
 
 import choral as ch
-from choral.errors import ChoralError, ProblemError
+from choral.describe.numbers import nonnegative
+from choral.errors import ChoralError, LawError, ProblemError
 
 COPY = ch.examples.noisy_copies(1)  # P(W=1) = 1/3, X1 through BSC(1/10)
 
@@ -506,3 +507,9 @@ def test_a_budget_does_not_help_where_another_group_settles_all():
     asked = {"protect": [("X1", "X2"), "X1"], "leakage": {"X1": "0.05"}}
     assert not ch.bounds(law, **asked).feasible
     assert ch.disclose(law, **asked).information == 0
+
+
+@pytest.mark.parametrize("text", ["e--1", "1e--1", "1e+-2", "1e1_000_000_000", "1e"])
+def test_a_budget_that_is_no_number_is_said_to_be_none(text):
+    with pytest.raises(LawError):
+        nonnegative(text, "the budget")

@@ -7,6 +7,7 @@ numpy scalars are exact already.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -52,7 +53,7 @@ def exact(value: Any, place: str) -> Fraction:
 def _exponent(value: str | Decimal) -> int:
     """The power of ten that a number is written with, if any."""
     tail = str(value).lower().partition("e")[2]
-    return int(tail) if tail.lstrip("+-").isdecimal() and len(tail) < 20 else 10**9 if tail else 0
+    return int(tail) if re.fullmatch(r"[+-]?[0-9]{1,18}", tail) else 10**9 if tail else 0
 
 
 def nonnegative(value: Any, place: str) -> Fraction:
