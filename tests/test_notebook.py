@@ -66,6 +66,22 @@ def test_states_are_columns_and_numbers_have_three_digits_with_all_of_them_behin
         assert body[-1][0].get("colspan", "1") == str(wide)
 
 
+def test_a_printed_table_has_a_column_for_each_part_of_a_merged_state():
+    rows = [
+        {"W": (i * 7 + i // 3) % 2, "sex": "fm"[i % 2], "job": "abc"[i // 2 % 3], "pay": int(i % 10 == 0)}
+        for i in range(91)
+    ]
+    found = fit(rows, "W", ["sex"], ["sex", "job", "pay"], min_count=5).disclosure
+    title, head, *body = str(found.table()).splitlines()
+    assert title == "p(y | state)"
+    assert head.split() == [*found.problem.columns, *(f"y={y}" for y in range(found.codes))]
+    assert not any("(" in line or "=" in line for line in body[:-1])
+    for state, line in zip(found.states, body, strict=False):
+        parts = [part for value in state for part in (value if isinstance(value, tuple) else (value,))]
+        assert line.split()[: len(parts)] == list(map(str, parts))
+    assert body[-1].split()[0] == "p(y)"
+
+
 def test_budgets_and_many_groups_in_a_problem():
     law = ch.examples.noisy_copies(10)
     shown = cells(ch.disclose(law, order=2, rel_tol=0.5, time_limit=5).problem)

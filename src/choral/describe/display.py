@@ -227,11 +227,16 @@ class LawTable:
     """What the first rows are, value by value, each below its name: where there is room for it they are columns."""
 
     def __str__(self) -> str:
-        lines = [[self.title, *self.columns]]
-        lines += [[row, *map(show, cells)] for row, cells in zip(self.rows, self.body, strict=True)]
+        """Rows by name, `X1=0, X2=1`; where a value has parts, which brackets would hide, as columns below the title."""
+        front = [[self.title], *([name] for name in self.rows)]
+        if apart := "" in self.heads:
+            rest = [[name, *[""] * (len(self.heads) - 1)] for name in self.rows[len(self.cells) :]]
+            front = [list(self.heads), *map(list, self.cells), *rest]
+        body = [list(self.columns), *(list(map(show, cells)) for cells in self.body)]
+        lines = [[*name, *cells] for name, cells in zip(front, body, strict=True)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         text = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        return "\n".join([*text, self.footnote] if self.footnote else text)
+        return "\n".join([*([self.title] if apart else []), *text, *([self.footnote] if self.footnote else [])])
 
     __repr__ = __str__
 
