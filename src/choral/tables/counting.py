@@ -16,7 +16,7 @@ from choral.tables.columns import Column, canonical_sql, labels
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
-from choral.tables.troubles import BINS, Trouble, check
+from choral.tables.troubles import BINS, SMALL, Trouble, check, too_small
 
 MOST_VALUES = 2000
 """Of one column."""
@@ -126,6 +126,8 @@ def alphabets(
             columns.append(column)
         else:
             found.append(column)
+    if rows < SMALL and any(trouble.unique for trouble in found):
+        raise too_small(rows, table.name)
     check(found)
     target = ", ".join(_code(table, column) for column in columns if column.name in roles.reveal)
     if len(_rows(table, f"SELECT DISTINCT {target} FROM {table.sql} WHERE TRUE{where} LIMIT 2")) == 1:
@@ -196,7 +198,7 @@ def _column(
             f"{remedy} If it identifies records, leave it out: --id {name}, or --drop {name}.",
         )
         unique = "drop" if kind == "int" and way == "bins" else way
-        return Trouble(name, error, f"has as many values as there are rows, {rows}", unique)
+        return Trouble(name, error, f"has as many values as there are rows, {rows}", unique, unique=True)
     if many > most:
         error = TooLargeError(f"The column '{name}' has {many} values; at most {most} are taken.", remedy)
         return Trouble(name, error, f"has {many} values; at most {most} are taken", way)

@@ -18,6 +18,7 @@ from choral.tables.forms import MOMENT
 from choral.tables.kinds import NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
 from choral.tables.sql import MOST_COLUMNS, text_literal
+from choral.verifier.names import why_unreadable
 
 COUNTED = 100_000
 """Columns with about this many values at most are counted exactly; of larger ones as many values are sampled by hash."""
@@ -45,6 +46,8 @@ DAY_LIKE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[ T][0-9:.]+(?:Z|[+-][0-
 NUMBER_LIKE = r"[^0-9A-Za-z]{0,3}[0-9](?:[0-9., ']*[0-9])?[^0-9A-Za-z]{0,3}"
 """A number as people write it: 1,5 or 1.234,00 or $12 or 80 %."""
 USED = ("used", "binned")
+MISREAD = "its name could be misread"
+"""What the reason begins with for which a column is left out that can be used under another name."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,8 @@ def look(
             fate, why = "left out", "protected, and not looked at, as asked" if role == "protected" else "as asked"
         elif role == "protected" or name in named:
             fate, why = _used(kind, facts.distinct[name]), ""
+        elif odd := why_unreadable(name):
+            fate, why = "left out", f"{MISREAD} ({odd}): rename it to use it"
         elif gives and kind not in ("identifier", "text"):
             kind, fate, why = "copy", "asked", gives
         else:

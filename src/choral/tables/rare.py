@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from choral.describe.reading import Cell
 from choral.errors import ProblemError, TooLargeError
+from choral.tables.troubles import SMALL, too_small
 
 RULES = ("keep", "merge")
 FEW_STATES = 5000
@@ -75,10 +76,13 @@ def back_off(
 
 def leaves_one(counts: Mapping[Cell, int], min_count: int) -> ProblemError:
     """That everything is so rare that one state is left, and how many states there would be if nothing were merged."""
+    records = sum(counts.values())
+    if records < SMALL:
+        return too_small(records)
     return ProblemError(
         f"All {len(counts)} combinations of used values are so rare that merging below a count of {min_count} leaves one.",
         "Use fewer columns, bin them more coarsely, or lower min_count: --min-count 1 merges nothing and gives "
-        f"{len(counts)} states for {sum(counts.values())} records.",
+        f"{len(counts)} states for {records} records.",
     )
 
 

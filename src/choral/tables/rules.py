@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from choral.describe.reading import readable_names
 from choral.errors import ColumnError, LawError, ProblemError
+from choral.problem.promises import Promise
 from choral.problem.question import Question, Roles
 from choral.tables.bins import Bins
 from choral.tables.points import Points
@@ -108,14 +110,14 @@ class TableRules:
         table.require([*self.drop], "drop")
         for option, name in (("weight", self.weight), ("counts", self.counts)):
             table.require([] if name is None else [name], option)
-        names = [name for name in table.columns if name != self.id]
+        names = [name for name in table.columns if name != self.id and not self._passed_over(name, question)]
         left = [name for name in names if name not in self.apart]
         try:
             readable_names(left)
-        except LawError as error:  # of a table of many columns one name need not keep all the others from being used
+        except LawError as error:
             odd = [name for name in left if why_unreadable(name) and "," not in name]
             line = f" Or leave it out: --drop {shlex.quote(','.join([*self.drop, *odd]))}." if odd else ""
-            raise LawError(error.what, f"{error.remedy}{line}") from None
+            raise LawError(error.what, f"{error.remedy}{line if question.protect is None else ''}") from None
         if not self.apart:
             return question.about(names)
         roles = question.about(names)
@@ -134,6 +136,30 @@ class TableRules:
             question = replace(question, use=seen)
         return question.about(left)
 
+    def _passed_over(self, name: str, question: Question) -> bool:
+        """Whether a name that could be misread keeps its column out, and nothing else.
+
+        So it is where somebody said what is private, or what is looked at, and did not say this name. Where neither was said
+        every column is private: one less would be a promise less.
+        """
+        if name in self.apart or not why_unreadable(name):
+            return False
+        said = [question.reveal or "W", question.protect or (), question.use or (), question.against or ()]
+        said += [self.bins, self.score or ()]
+        named = any(text == name or (name.strip() and name in text) for text in _texts(said))
+        return not named and not (question.protect is None and question.use is None)
+
     def unseen_in(self, roles: Roles) -> tuple[str, ...]:
         """The protected columns, and those of conditions, that no code looks at since `drop` names them."""
         return tuple(name for name in self.drop if name in roles.promised)
+
+
+def _texts(said: Any) -> Iterator[str]:
+    """The texts in what somebody said, however they are listed."""
+    if isinstance(said, str):
+        yield said
+    elif isinstance(said, Promise):
+        yield said.written
+    elif isinstance(said, Iterable):
+        for part in said:
+            yield from _texts(part)

@@ -9,6 +9,9 @@ from choral.errors import ChoralError, ProblemError
 
 BINS = 4
 """How many bins are proposed."""
+SMALL = 20
+"""Records below which a table is too small for anything else to be of help: five for each of two combinations of values,
+within each of two protected values."""
 
 
 @dataclass(frozen=True)
@@ -18,12 +21,14 @@ class Trouble:
     error   what would be raised for this column alone
     short   the reason, to stand after the column's name
     remedy  "bins", "drop", or "" where the curator has to think
+    unique  whether each record has a value of its own in it
     """
 
     name: str
     error: ChoralError
     short: str
     remedy: str = ""
+    unique: bool = False
 
 
 def check(troubles: Sequence[Trouble]) -> None:
@@ -42,4 +47,14 @@ def check(troubles: Sequence[Trouble]) -> None:
     raise ProblemError(
         f"{len(troubles)} columns cannot be taken as they are: {listed}.",
         " ".join([*remedies, "Or name the columns to look at: --use A,B."]),
+    )
+
+
+def too_small(records: int, name: str = "The table") -> ProblemError:
+    """That no advice about columns helps, since there are so few records; and how many it takes."""
+    return ProblemError(
+        f"{name} has {records} record{'' if records == 1 else 's'}, which is too few to make a private code from: what so "
+        "few say by their frequencies is chance, and nearly each would be told apart.",
+        f"Take at least {SMALL}: five for each of two combinations of values, within each of two protected values. Some "
+        "hundreds make a code that is of use. To see how choral works: choral demo.",
     )

@@ -94,6 +94,9 @@ def continued(line: str) -> str:
 
 
 def _lines(found: Suggestions, leaks: list[str]) -> list[str]:
+    from choral.tables.look import MISREAD
+    from choral.tables.troubles import SMALL
+
     wide = max(len("column"), *(min(LONGEST_NAME, len(column.name)) for column in found.columns))
     lines = [f"{'column':<{wide}}  usual  guessed right       costs       others know it by"]
     for column in found.columns:
@@ -103,11 +106,15 @@ def _lines(found: Suggestions, leaks: list[str]) -> list[str]:
         usual = "yes" if column.usual else ""
         costs = f"{column.tells:.3f} bits" if column.tells >= FEWEST_BITS else in_bits(column.tells)
         lines.append(f"{cut(column.name):<{wide}}  {usual:<5}  {guess:<18}  {costs:<10}  {known}".rstrip())
+    few = f", which is too few: take at least {SMALL}, better some hundreds" if found.records < SMALL else ""
     lines.append(
-        f"From {counted(found.records, 'record')}. Guessed right: {found.target}, by who sees the column. Costs: at least "
-        "these bits about it are given up where the column is protected. Usual: its name is usual for what is sensitive; you "
+        f"From {counted(found.records, 'record')}{few}. Guessed right: {found.target}, by who sees the column. Costs: at "
+        "least these bits about it are given up where the column is protected. Usual: its name is usual for what is sensitive; you "
         "know better. Others know it by: the column that tells most about it, and which share of it."
     )
+    odd = [column.name for column in found.look.columns if column.why.startswith(MISREAD)]
+    if odd:
+        lines.append(f"Not looked at: {'; '.join(odd)} ({MISREAD}: rename to protect or use it).")
     if leaks:
         lines.append(f"{', '.join(leaks)}: gives the target away, and is left out below.")
     if found.close:
