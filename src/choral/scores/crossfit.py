@@ -15,11 +15,12 @@ from choral.problem.kernel import Floats
 from choral.scores.teacher import Lesson, Model, Pair, Tables, mean_of, spread, tables_of, taught
 
 FOLDS = 5
-TREES, STEP = 240, 10
+TREES, MOST_TREES, STEP = 240, 480, 10
+"""Trees that are tried; and where the last quarter of them still told much more. Most tables learn only chance then."""
 PAIRS = (0, 4, 8, 16, 32)
 SCALES = (10, 20, 50)
 """Points to a factor e in the odds (to a standard deviation, of means); fewer are easier to read."""
-WORTH = 0.005
+WORTH = 0.003
 """Share of what the best tells that is given up for what is simpler."""
 
 
@@ -37,22 +38,17 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple
     """What is worth having; the sums, constant included, that each record has by points learned without it; and the mean of
     the models, which tells more than any, and no less than one that is learned from all records (measured).
     """
-    models: dict[bool, list[Model]] = {False: [], True: []}
-    loss: dict[bool, Floats] = {kind: np.zeros(TREES // STEP) for kind in models}
-    kinds = [False, True] if len(lesson.sizes) > 1 else [False]
-    for k in range(FOLDS):
-        for paired in kinds:
-            tell(f"cross-fitting{what}, {k + 1} of {FOLDS}, {'pairs' if paired else 'single columns'}")
-            model = taught(lesson.of(fold != k), TREES, paired)
-            models[paired].append(model)
-            test = lesson.of(fold == k)
-            for i, stage in enumerate(model.staged(test.codes)):
-                if (i + 1) % STEP == 0:
-                    loss[paired][i // STEP] += _loss(stage, test).sum()
-    trees = {paired: STEP * (int(loss[paired].argmin()) + 1) for paired in kinds}
+    nothing = _nothing(lesson)
+    models: dict[bool, list[Model]] = {}
+    trees: dict[bool, int] = {}
+    for paired in [False, True] if len(lesson.sizes) > 1 else [False]:
+        models[paired], loss = _learned(lesson, fold, paired, TREES, what)
+        if loss[-1 - len(loss) // 4] - loss[-1] > WORTH * (nothing - loss[-1]):
+            models[paired], loss = _learned(lesson, fold, paired, MOST_TREES, what)
+        trees[paired] = STEP * (int(loss.argmin()) + 1)
     tables = {
         paired: [tables_of(model, lesson.of(fold != k), trees[paired]) for k, model in enumerate(models[paired])]
-        for paired in kinds
+        for paired in models
     }
 
     def tried(choice: Choice, rounded: bool = True) -> tuple[float, Floats]:
@@ -63,7 +59,6 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple
             sums[fold == k] = used.values(lesson.codes[fold == k], pairs)
         return float(_loss(sums / choice.scale if rounded else sums, lesson).sum()), sums
 
-    nothing = _nothing(lesson)
     unit = 1.0 if lesson.classes else 1.0 / max(float(np.std(lesson.target)), 1e-300)
     offers = [Choice(trees[False], False, 0, unit)]
     offers += [Choice(trees[True], True, pairs, unit) for pairs in PAIRS[1:] if True in trees]
@@ -71,6 +66,19 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple
     finer = [replace(chosen, scale=unit * scale) for scale in SCALES]
     chosen = _simplest(finer, lambda choice: tried(choice)[0], nothing)
     return chosen, tried(chosen)[1].astype(np.int64), mean_of(tables[chosen.paired])
+
+
+def _learned(lesson: Lesson, fold: npt.NDArray[Any], paired: bool, trees: int, what: str) -> tuple[list[Model], Floats]:
+    """A model for each fold, learned without it, and what the folds cost after every few trees."""
+    models, loss = [], np.zeros(trees // STEP)
+    for k in range(FOLDS):
+        tell(f"cross-fitting{what}, {k + 1} of {FOLDS}, {'pairs' if paired else 'single columns'}")
+        models.append(taught(lesson.of(fold != k), trees, paired))
+        test = lesson.of(fold == k)
+        for i, stage in enumerate(models[-1].staged(test.codes)):
+            if (i + 1) % STEP == 0:
+                loss[i // STEP] += _loss(stage, test).sum()
+    return models, loss
 
 
 def _simplest(offers: Sequence[Choice], loss: Callable[[Choice], float], nothing: float) -> Choice:
