@@ -52,9 +52,9 @@ def _utility(utility: Any, codes: int) -> str | None:
     """The same of what a card for a purpose says of each code."""
     if utility is None:
         return None
-    if not isinstance(utility, dict):
+    if not isinstance(utility, dict) or not isinstance(utility.get("kind"), str):
         return "the utility"
-    squares = utility.get("kind") == "squares"
+    squares = utility["kind"] == "squares"
     numbers = ("mean", "spread") if squares else ("expected_loss",)
     shaped = all(_listed(utility.get(part), codes, _number_or_none) for part in numbers)
     shaped = shaped and (squares or _listed(utility.get("actions"), codes, _value))
