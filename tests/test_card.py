@@ -347,7 +347,8 @@ def test_a_card_that_was_made_to_run_a_query_runs_none(tmp_path):
         ("reveal", "W"), ("reveal", [1]), ("values", [{"date": "x"}, 1]), ("values", [{}, 1]), ("p_w_given_y", [[1, 0]]),
         ("p_w_given_y", [[1, "0"], [0, 1]]), ("p_w_given_y", [[1, True], [0, 1]]), ("other", "no"), ("certificate", None),
         ("withheld", 3), ("utility", []), ("utility", {"kind": "squares", "mean": [1, 2]}),
-        ("utility", {"actions": [0, 1], "expected_loss": [0, 0]}), ("utility", {"kind": 1, "actions": [0, 1], "expected_loss": [0, 0]}),
+        ("utility", {"actions": [0, 1], "expected_loss": [0, 0]}),
+        ("utility", {"kind": 1, "actions": [0, 1], "expected_loss": [0, 0]}),
         ("utility", {"kind": "loss", "actions": [1], "expected_loss": [0, 0]}),
     ],
 )  # fmt: skip
