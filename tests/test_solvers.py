@@ -231,14 +231,14 @@ def test_sums_over_classes_give_the_step_that_products_give(sizes):
     column_gap[-1] += row_gap @ white - column_gap.sum(axis=0)  # as sums over all lines must be
     moves = []
     chunks = chunks_of.Chunks(60, 16, None, 1)
-    for system in (
-        elimination.LinesFirst(white, d, chunks, partition),
-        elimination.LinesFirst(white, d, chunks, None),
-        elimination.StatesFirst(white, d, 0, chunks),
-        ClassesFirst(white, d, 3, chunks, partition),
-        ByIndicators(white, d, 2, chunks, sets),
+    for system in (  # one after the other: they share their space
+        lambda: elimination.LinesFirst(white, d, chunks, partition),
+        lambda: elimination.LinesFirst(white, d, chunks, None),
+        lambda: elimination.StatesFirst(white, d, 0, chunks),
+        lambda: ClassesFirst(white, d, 3, chunks, partition),
+        lambda: ByIndicators(white, d, 2, chunks, sets),
     ):
-        dlam, dnu = system.solve(g, row_gap, column_gap)
+        dlam, dnu = system().solve(g, row_gap, column_gap)
         moves.append(g + d * (dlam[:, None] + white @ dnu.T))
         assert np.abs(moves[-1].sum(axis=1) - row_gap).max() < 1e-7
         assert np.abs(moves[-1].T @ white - column_gap).max() < 1e-7

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,10 +25,39 @@ THREADED = 1200
 """Unknowns from which a factorisation in threads is worth its bookkeeping."""
 
 
-class Chunks:
-    """Applies a function to slices of the states, in threads; sums what it returns."""
+class Space:
+    """Large arrays by their names, made once and used again by whoever asks next: what they hold is then overwritten.
 
-    def __init__(self, states: int, size: int, pool: ThreadPoolExecutor | None, workers: int) -> None:
+    A system hands out fresh memory page by page, each cleared first, and takes large arrays back at once: matrices that are
+    made anew in every step cost more than what is computed with them.
+    """
+
+    def __init__(self) -> None:
+        self._flat: dict[str, Array] = {}
+
+    def array(self, name: str, *shape: int) -> Array:
+        """An array of this shape, with anything in it."""
+        size = math.prod(shape)
+        if name not in self._flat or self._flat[name].size < size:
+            self._flat.pop(name, None)  # before there are two
+            self._flat[name] = np.empty(size)
+        return self._flat[name][:size].reshape(shape)
+
+    def own(self, name: str, *shape: int) -> Array:
+        """One of this name for each thread."""
+        return self.array(f"{name} of {threading.get_ident()}", *shape)
+
+
+class Chunks:
+    """Applies a function to slices of the states, in threads; sums what it returns.
+
+    `space` is for what one factorised matrix at a time takes.
+    """
+
+    def __init__(
+        self, states: int, size: int, pool: ThreadPoolExecutor | None, workers: int, space: Space | None = None
+    ) -> None:
+        self.space = space or Space()
         self.slices = [slice(a, min(a + size, states)) for a in range(0, states, size)]
         self.workers, self._shared = workers, pool
         self._workers = min(workers, len(self.slices))
@@ -65,7 +96,7 @@ class Chunks:
 
     def over(self, count: int, size: int) -> Chunks:
         """The same workers over slices of something else."""
-        return Chunks(count, min(size, -(-count // self.workers)), self._shared, self.workers)
+        return Chunks(count, min(size, -(-count // self.workers)), self._shared, self.workers, self.space)
 
     def factorised(self, matrix: Array) -> Array:
         """The lower Cholesky factor (above the diagonal there is anything), in place, in threads where that pays.
@@ -88,10 +119,13 @@ class Chunks:
             rows = [slice(a, min(a + BLOCK, size)) for a in spots]
 
             def panel(some: slice, here: slice = slice(start, stop), inverse: Array = inverse) -> None:
-                matrix[some, here] = matrix[some, here] @ inverse
+                product = self.space.own("panel", some.stop - some.start, here.stop - here.start)
+                matrix[some, here] = np.matmul(matrix[some, here], inverse, out=product)
 
             def update(some: slice, here: slice = slice(start, stop), stop: int = stop) -> None:
-                matrix[some, stop : some.stop] -= matrix[some, here] @ matrix[stop : some.stop, here].T
+                product = self.space.own("update", some.stop - some.start, some.stop - stop)
+                np.matmul(matrix[some, here], matrix[stop : some.stop, here].T, out=product)
+                matrix[some, stop : some.stop] -= product
 
             list(self._shared.map(panel, rows))
             list(self._shared.map(update, reversed(rows)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
@@ -17,7 +19,7 @@ REFINEMENTS = 2
 class Cholesky:
     """Cholesky with unit diagonal scaling, a ridge, and iterative refinement.
 
-    Coordinates whose diagonal is zero (or not finite) are pinned to zero.
+    Coordinates whose diagonal is zero (or not finite) are pinned to zero. The factor is in the space of the chunks.
     """
 
     def __init__(self, matrix: Array, chunks: Chunks) -> None:
@@ -30,7 +32,8 @@ class Cholesky:
         self._matrix = matrix
         index, ridge = np.arange(len(diagonal)), RIDGE
         while True:
-            damped = matrix.copy()
+            damped = chunks.space.array("factor", *matrix.shape)
+            damped[:] = matrix
             damped[index, index] = 1 + ridge
             try:
                 self._factor = chunks.factorised(damped).T  # in the order of LAPACK, which copies others
@@ -72,7 +75,7 @@ def spread_over_lines(d: Array) -> tuple[Array, Array]:
     return total, rest
 
 
-class WithoutStates:
+class WithoutStates(ABC):
     """Newton steps after the states are eliminated: `multipliers` solves for those of the lines.
 
     The multipliers of the reference line are fixed (gauge).
@@ -83,9 +86,9 @@ class WithoutStates:
         self.free = np.arange(d.shape[1]) != reference
         self.total = np.empty(len(M))
 
+    @abstractmethod
     def multipliers(self, wanted: Array) -> Array:
         """Of all lines but the reference, for these column moments."""
-        raise NotImplementedError
 
     def solve(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
         """``(dlam, dnu)`` such that ``g + d (dlam + M dnu.T)`` has these row sums and column moments."""

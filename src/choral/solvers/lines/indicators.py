@@ -18,6 +18,8 @@ from choral.solvers.lines.factors import Cholesky, WithoutStates, spread_over_li
 
 DENSE = 0.25
 """Share of all pairs from which on products are faster than sums."""
+PIECE = 2**18
+"""Numbers in the sums over pairs that are made at once: few enough to stay in a cache, and in memory that is in hand."""
 SPARSE = 8.0
 """A term of a sparse sum takes so much longer than one of a product."""
 
@@ -80,16 +82,20 @@ class ByIndicators(WithoutStates):
         one, other = np.triu_indices(lines)
         weights = -scaled[:, one] * scaled[:, other]
         weights[:, one == other] = own[:, self.free]
-        parts = chunks.over(len(one), len(one)).each(lambda some: indicators.pairs @ weights[:, some])
         whole = np.empty((lines, lines), dtype=np.int64)
         whole[one, other] = whole[other, one] = np.arange(len(one))
-        sums = np.hstack(parts)[:, whole.ravel()].reshape(-1, lines, lines)
         first, second, step, low = indicators.first, indicators.second, indicators.step, indicators.low
+
+        def sums(some: NDArray[np.int64]) -> Array:
+            value: Array = (indicators.pairs[some] @ weights)[:, whole]
+            return value
+
+        single = np.flatnonzero(second == rank)
         alone = np.zeros((rank + 1, lines, lines))
-        alone[first[second == rank]] = sums[second == rank]
+        alone[first[single]] = sums(single)
         alone[:rank] *= step[:, None, None]
         beside = (alone[:rank] + low[:, None, None] * alone[rank]).transpose(1, 0, 2)
-        matrix = np.empty((rank, lines, rank, lines))
+        matrix = chunks.space.array("sums", rank, lines, rank, lines)
 
         def shifted(some: slice) -> None:
             for i in range(some.start, some.stop):
@@ -97,12 +103,16 @@ class ByIndicators(WithoutStates):
                 matrix[i] += low[i] * beside
 
         chunks.over(rank, rank).each(shifted)
-        both = second < rank
-        i, j, blocks = first[both], second[both], sums[both]
-        blocks *= (step[i] * step[j])[:, None, None]
-        matrix[i, :, j, :] += blocks
-        apart = i != j
-        matrix[j[apart], :, i[apart], :] += blocks[apart]
+        both = np.flatnonzero(second < rank)
+
+        def added(some: slice) -> None:
+            i, j, blocks = first[both[some]], second[both[some]], sums(both[some])
+            blocks *= (step[i] * step[j])[:, None, None]
+            matrix[i, :, j, :] += blocks
+            apart = i != j
+            matrix[j[apart], :, i[apart], :] += blocks[apart]
+
+        chunks.over(len(both), max(1, PIECE // lines**2)).each(added)
         self._factor = Cholesky(matrix.reshape(rank * lines, rank * lines), chunks)
 
     def multipliers(self, wanted: Array) -> Array:
