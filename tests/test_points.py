@@ -161,6 +161,16 @@ def test_a_learned_score_is_private_exactly_and_tells_most_of_what_there_is(rele
     assert known.bits > 0.1
 
 
+def test_what_the_fit_says_of_who_knows_the_score_is_what_the_audit_of_its_table_says(release):
+    """They answered two questions in the same words: of records to come, and of those of the table."""
+    [said] = [leak for leak in ch.audit(release, people()).knowing if leak.given == ("score",)]
+    [known] = release.meaning.known_score
+    assert (known.bits, known.guess_after) == (pytest.approx(said.bits), said.guess_after)
+    assert "that the points did not see" not in release.meaning.said_of_the_score()[0]
+    unread = replace(release, unmerged=None)  # as from its file
+    assert "of a record that the points did not see guesses sex" in unread.meaning.said_of_the_score()[0]
+
+
 def test_names_and_constants_are_left_out_with_a_line_each(release):
     said = " ".join(release.remarks)
     assert "left out: person (another value in" in said

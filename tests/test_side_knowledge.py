@@ -38,7 +38,7 @@ def test_whoever_knows_one_bit_learns_the_other_and_is_named_first():
     assert by_promise["a | b"].bits == pytest.approx(1)
     assert (by_promise["a | b"].guess_before, by_promise["a | b"].guess_after) == (Fraction(1, 2), 1)
     assert "a | noise" not in by_promise
-    assert "a right 100 % with the code instead of 50 %" in " ".join(sentence(fear, 1.0) for fear in found)
+    assert "a right 100 % with the code instead of 50 %" in " ".join(sentence(fear, release) for fear in found)
 
 
 def test_a_column_that_the_code_does_not_look_at_is_side_knowledge_too_and_the_price_is_found():
@@ -48,7 +48,7 @@ def test_a_column_that_the_code_does_not_look_at_is_side_knowledge_too_and_the_p
         worst = next(fear for fear in fears(release, table) if fear.promise == "a | twin")
         assert worst.leak.bits == pytest.approx(1)
         # whoever knows the twin knows b: with a hidden from them too nothing is left to tell
-        assert priced(release, table, worst, 10).still_told == pytest.approx(0, abs=1e-9)
+        assert priced(release, table, worst, 10).price.bits == pytest.approx(0, abs=1e-9)
 
 
 def test_what_is_hidden_given_a_column_alone_is_looked_at_beside_columns_that_the_release_does_not_know():
@@ -71,7 +71,7 @@ def test_the_price_of_a_promise_is_what_a_fit_with_it_tells():
     release = ch.fit(rows, "W", ["a"], use=["a", "v"])
     with opened(rows) as table:
         fear = next(fear for fear in fears(release, table) if fear.promise == "a | v")
-        found = priced(release, table, fear, 10).still_told
+        found = priced(release, table, fear, 10).price.bits
     again = ch.fit(rows, "W", ["a", "a | v"], use=["a", "v"])
     assert found == pytest.approx(again.information, rel=0.011)
     with opened(rows) as table:
@@ -101,8 +101,8 @@ def test_the_price_of_a_promise_beside_a_learned_score_is_what_a_fit_with_it_tel
         others = law_beside(release, table, ["job"])
         by_state = with_one_more(others, release, [STATE], "sex | job", 20)
     again = ch.fit(rows, "ill", ["sex", "sex | job"])
-    assert price.still_told == pytest.approx(again.information, rel=0.1)
-    assert float(price.still_right) == pytest.approx(float(again.meaning.told.guess_after), abs=0.01)
+    assert price.price.bits == pytest.approx(again.information, rel=0.1)
+    assert float(price.price.right) == pytest.approx(float(again.meaning.told.guess_after), abs=0.01)
     assert by_state.information < 0.8 * again.information, "a table on which the old price is another"
 
 
@@ -114,13 +114,13 @@ def test_of_a_known_column_that_is_cut_the_bins_are_named_with_the_promise():
     with opened(rows) as table:
         fear = next(one for one in fears(release, table) if one.promise == "sex | x")
         price = priced(release, table, fear, 20)
-    said = sentence(price, release.information)
+    said = sentence(price, release)
     [rule] = re.findall(
         r"'sex \| x' added to --protect and --bins 'x=(\S+)' closes it for who knows the interval of x", said
     )
     assert tuple(map(float, rule.split(","))) == edges == fear.edges
     again = ch.fit(rows, "ill", ["sex", "x", "sex | x"], bins=f"x={rule}")
-    assert price.still_told == pytest.approx(again.information, rel=0.1)
+    assert price.price.bits == pytest.approx(again.information, rel=0.1)
 
 
 def test_the_worst_is_who_gains_most_right_guesses():

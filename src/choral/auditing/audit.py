@@ -24,7 +24,7 @@ from choral.auditing.result import Audit, Looked, Together, UnderLaw
 from choral.auditing.serial import serial_tests
 from choral.auditing.side_knowledge import beyond_promises
 from choral.auditing.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
-from choral.describe.display import in_bits, percent, sentences_on
+from choral.describe.display import sentences_on
 from choral.describe.entropy import entropy_of
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
@@ -141,7 +141,8 @@ def _audit_release(
     laws: list[tuple[str, int | None, Published]] = [("its own law", recipe.table_rows if fitted else None, own)]
     laws += _declared(disclosure)
     notes = _worth(disclosure)
-    told = [("its own law", own.leakage(recipe.reveal))]
+    meaning = Meaning(release)
+    told = [("its own law", own.leakage(recipe.reveal), own)]
     view, seen = "its own law", own
     composed = (own, recipe.table_rows) if fitted else None
     absence: Published | None = None
@@ -173,10 +174,9 @@ def _audit_release(
         notes.append(NOT_BOUNDED)
     learned = recipe.points is not None and recipe.points.about.get("made") == "learned"
     if learned:
-        meaning = Meaning(release)
         notes += [line.partition("  ")[2].strip() for line in meaning.said_of_records_to_come()]
         notes.append(LEARNED)
-        told += [] if meaning.to_come is None else [("records to come, cross-fitted", meaning.to_come)]
+        told += meaning.cross_fitted
     if chosen and fitted and not learned:
         sizes = {name: len(recipe.column(name).values) for name in recipe.use}
         bounds.append(uniform_bound(own, chosen, sizes, recipe.table_rows, confidence))
@@ -188,7 +188,8 @@ def _audit_release(
         if chosen:
             bounds.append(validated_bound(own, fresh, chosen, counted.rows, confidence))
         if set(recipe.reveal) <= set(counted.published.law.names):
-            told.append((_named(validation, "the validation table"), counted.published.leakage(recipe.reveal)))
+            leak = counted.published.leakage(recipe.reveal)
+            told.append((_named(validation, "the validation table"), leak, counted.published))
         notes += _notes(_named(validation, "the validation table"), counted)
     output = shares = None
     if disclosed is not None:
@@ -205,19 +206,9 @@ def _audit_release(
     columns = [name for name in seen.law.names if name not in (STATE, recipe.state_column)]
     bins = bins_of(recipe)
     if len(told) > 1:
-        notes.insert(0, _told(told))
+        notes.insert(0, meaning.compared(told))
     found = _findings(release, seen, view, laws, columns, composed, bounds, output, notes, bins, inside, absence)
-    return replace(found, told=tuple(told), quota=shares, unlooked=tuple(unlooked))
-
-
-def _told(told: Sequence[tuple[str, Leakage]]) -> str:
-    """How often the target is guessed right with the code, of the records that it was fitted on and of others."""
-    target = "+".join(told[0][1].about)
-    said = "; ".join(
-        f"{percent(leak.guess_after)} instead of {percent(leak.guess_before)} ({in_bits(leak.bits)}) of {name}"
-        for name, leak in told
-    )
-    return f"{target} is guessed right {said}."
+    return replace(found, told=tuple((name, leak) for name, leak, _ in told), quota=shares, unlooked=tuple(unlooked))
 
 
 @phase("looking at pairs and triples of columns")

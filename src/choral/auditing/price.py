@@ -21,10 +21,15 @@ COST_TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class Price:
-    """Some code with the promise too, in floats: how often it guesses the target right, and the bits it tells."""
+    """Some code with the promise too, in floats: how often it guesses the target right, and the bits it tells.
+
+    Of a release whose right guesses show nothing (`Meaning.find`) also how `often` the code finds what that one finds, in as
+    many records.
+    """
 
     right: float
     bits: float
+    often: float | None = None
 
 
 def price_of_one_more(
@@ -37,7 +42,13 @@ def price_of_one_more(
         found = estimated(law, question, Limits(rel_tol=COST_TOLERANCE, time_limit=time_limit))
     except ChoralError:
         return None
-    return None if found.status is Status.STOPPED and not found.bits else Price(found.right, found.bits)
+    if found.status is Status.STOPPED and not found.bits:
+        return None
+    find = release.meaning.find
+    if find is None:
+        return Price(found.right, found.bits)
+    value = find.values[0] if len(find.values) == 1 else find.values
+    return Price(found.right, found.bits, found.often(value, float(find.share)))
 
 
 def with_one_more(

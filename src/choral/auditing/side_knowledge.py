@@ -45,13 +45,11 @@ MOST_SPLITS = 6
 class Fear:
     """What somebody who knows a column learns from the code, and the promise that would close it.
 
-    `still_told` is how many bits about the target some code with that promise tells, and `still_right` how often it
-    guesses it right; None where none was found.
+    `price` is what some code with that promise still tells about the target; None where none was found.
     """
 
     leak: Leakage
-    still_told: float | None = None
-    still_right: float | None = None
+    price: Price | None = None
     edges: tuple[float, ...] | None = None
     """Of the known column, where the release cuts it: known is then its bin."""
 
@@ -62,7 +60,11 @@ class Fear:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        still = {"still_told": self.still_told, "still_right": self.still_right}
+        still = {
+            "still_told": None if self.price is None else self.price.bits,
+            "still_right": None if self.price is None else self.price.right,
+            "still_often": None if self.price is None else self.price.often,
+        }
         return {**self.leak.to_json(), "promise": self.promise, **still}
 
 
@@ -83,8 +85,7 @@ def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fe
     if law is None:
         return fear
     seen_of = _as_seen(law, release, fear.leak.given)
-    price = price_of_one_more(seen_of, release, [STATE], fear.promise, time_limit)
-    return fear if price is None else replace(fear, still_told=price.bits, still_right=price.right)
+    return replace(fear, price=price_of_one_more(seen_of, release, [STATE], fear.promise, time_limit))
 
 
 def with_promise(release: Release, table: Source, fear: Fear, time_limit: float) -> Disclosure | None:
@@ -171,16 +172,14 @@ def _price(
     return price_of_one_more(_as_seen(law, release, leak.given), release, [STATE], promise, time_limit)
 
 
-def sentence(fear: Fear, told: float) -> str:
-    """For a curator: right guesses, then bits, then what to write and what it costs; `told` is I(W;Y) as it is."""
+def sentence(fear: Fear, release: Release) -> str:
+    """For a curator: right guesses, then bits, then what to write and what it costs, in the unit of the release's result."""
     leak, [known] = fear.leak, fear.leak.given
     about = "+".join(leak.about)
     cost = ""
-    if fear.still_told is not None:
-        right = (
-            "" if fear.still_right is None else f"the target would be guessed right {percent(fear.still_right)}, and "
-        )
-        cost = f" ({right}{in_bits(fear.still_told)} of it would still be told, instead of {in_bits(told)})"
+    if fear.price is not None:
+        bits = f"{in_bits(fear.price.bits)} of it would still be told, instead of {in_bits(release.information)}"
+        cost = f" ({_still(fear.price, release)}, and {bits})"
     cut = "" if fear.edges is None else f" and --bins '{known}={rule_of(fear.edges)}'"
     closed = f"for who knows {known} exactly" if fear.edges is None else f"for who knows the interval of {known}"
     return (
@@ -188,6 +187,14 @@ def sentence(fear: Fear, told: float) -> str:
         f"{percent(leak.guess_before)} ({in_bits(leak.bits)}); '{fear.promise}' added to --protect{cut} closes it "
         f"{closed}{cost}"
     )
+
+
+def _still(price: Price, release: Release) -> str:
+    find = release.meaning.find
+    if find is None or price.often is None:
+        return f"the target would be guessed right {percent(price.right)}"
+    found = f"{percent(price.often)} instead of {percent(find.often)}"
+    return f"{find.named('+'.join(release.recipe.reveal))} in {found} of as many records with the most telling codes"
 
 
 def beyond_promises(published: Published, promises: Sequence[Conditional], columns: Sequence[str]) -> list[Leakage]:

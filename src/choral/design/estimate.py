@@ -7,7 +7,8 @@ Privacy is not decided here: there is no code to give out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -18,7 +19,7 @@ from choral.design.limits import Limits
 from choral.design.solvers import choose
 from choral.phases import phase
 from choral.problem.form import constraints, form_of
-from choral.problem.kernel import Problem
+from choral.problem.kernel import Floats, Problem
 from choral.problem.pose import problem_of
 from choral.problem.question import Question
 from choral.problem.solution import Status, floats_of
@@ -28,11 +29,30 @@ from choral.solvers.lines.sandwich import sandwiched
 
 @dataclass(frozen=True)
 class Estimate:
-    """What some private code tells about the target in bits, how often it is then guessed right, and how the search ended."""
+    """What some private code tells about the target in bits, how often it is then guessed right, and how the search ended.
+
+    `both` has the probability of each code (a row) with each of the target's `values`.
+    """
 
     bits: float
     right: float
     status: Status
+    both: Floats = field(repr=False, compare=False)
+    values: tuple[Hashable, ...] = field(repr=False, compare=False)
+
+    def often(self, value: Hashable, share: float) -> float:
+        """How often a value of the target is found in such a share of the records: those whose codes find it most often.
+
+        >>> both = np.array([[0.1, 0.1], [0.75, 0.05]])
+        >>> found = Estimate(0.0, 0.85, Status.OPTIMAL, both, ("no", "yes"))
+        >>> f"{found.often('yes', 0.1):.3f} {found.often('yes', 0.4):.5f}"
+        '0.500 0.28125'
+        """
+        codes, hits = self.both.sum(axis=1), self.both[:, self.values.index(value)]
+        order = np.argsort(-hits / np.maximum(codes, np.finfo(float).tiny))
+        taken = np.diff(np.minimum(np.cumsum(codes[order]), share), prepend=0.0)
+        there = codes[order] > 0
+        return float((taken[there] * hits[order][there] / codes[order][there]).sum() / share)
 
 
 def estimated(law: Law, question: Question, limits: Limits) -> Estimate:
@@ -58,7 +78,7 @@ def estimated(law: Law, question: Question, limits: Limits) -> Estimate:
         return _estimate(small, (floats_of(solution.channel) * prior).T, solution.status)
 
 
-def _estimate(problem: Problem, z: np.ndarray[tuple[int, int], np.dtype[np.float64]], status: Status) -> Estimate:
+def _estimate(problem: Problem, z: Floats, status: Status) -> Estimate:
     both = z.T @ problem.posterior().T
     bits = float(entropies(both.sum(axis=0)) - weighted_entropies(both).sum())
-    return Estimate(max(0.0, bits), float(both.max(axis=1).sum()), status)
+    return Estimate(max(0.0, bits), float(both.max(axis=1).sum()), status, both, problem.target.values)

@@ -27,6 +27,24 @@ SAME = Fraction(1, 200)
 
 
 @dataclass(frozen=True)
+class Find:
+    """What the most telling code finds: a value of the target, `often` among its records, which are a `share` of all.
+
+    `values` has a value per column of the target; in all records they occur as often as `prior` says.
+    """
+
+    values: tuple[Any, ...]
+    code: int
+    often: Fraction
+    share: Fraction
+    prior: Fraction
+
+    def named(self, target: str) -> str:
+        """The value with its column."""
+        return f"{target} = {', '.join(map(_shown, self.values))}"
+
+
+@dataclass(frozen=True)
 class Meaning:
     """A release as people ask about it; `held_out` is its channel on records that its points did not see."""
 
@@ -83,10 +101,20 @@ class Meaning:
         recipe = self.release.recipe
         if recipe.points is None:
             return []
-        found = self.held_out
+        found = self._all_columns or self.held_out
         if found is None and recipe.points.name in self._own.law.names:
             found = self._own
         return [] if found is None else [found.leakage(group, [recipe.points.name]) for group in recipe.protect]
+
+    @cached_property
+    def _all_columns(self) -> Published | None:
+        """The code under the law of all columns, the score among them; None where it was not counted here and now."""
+        law, recipe = self.release.unmerged, self.release.recipe
+        if law is None or recipe.points is None or recipe.points.name not in law.names:
+            return None
+        where = [law.position(name) for name in recipe.use]
+        states = tuple(recipe.state_of_combination[tuple(cell[i] for i in where)] for cell in law.cells)
+        return Published(law, states, self.release.disclosure.exact_channel)
 
     def first_line(self) -> str:
         """The result in one sentence."""
@@ -96,10 +124,10 @@ class Meaning:
             return f"nothing is told about {target}: every record's code says the same"
         if isinstance(problem.utility, Squares) or (problem.utility is not None and not problem.utility.accuracy):
             said = in_its_unit(self.release.disclosure)
-        elif told.guess_after - told.guess_before >= SAME:
-            said = f"{target} is guessed right {percent(told.guess_after)} instead of {percent(told.guess_before)}"
+        elif self.find is not None:
+            said = self._found(target, self.find)
         else:
-            said = self._lift(target)
+            said = f"{target} is guessed right {percent(told.guess_after)} instead of {percent(told.guess_before)}"
         if self.to_come is not None and problem.utility is None and told.guess_after - told.guess_before >= SAME:
             said += f" ({percent(self.to_come.guess_after)} of records to come)"
         as_before = [group.name for g, group in enumerate(problem.groups) if problem.budget(g) is None]
@@ -115,27 +143,18 @@ class Meaning:
         before, after = percent(leak.guess_before), percent(leak.guess_after)
         return f"{group.name} {after} {'either way' if before == after else f'instead of {before}'}"
 
-    def _lift(self, target: str) -> str:
+    def _found(self, target: str, find: Find) -> str:
         """What the most telling code says, where right guesses do not show it: of the table, and of records to come."""
-        cell, code = self._top
-        often, share, prior = self._precision(self._own, cell, code)
-        law = self._own.law
-        value = ", ".join(
-            _shown(law.alphabets[law.position(name)][i])
-            for name, i in zip(self.release.recipe.reveal, cell, strict=True)
-        )
-        top = f"{percent(often)} of the records with the most telling code, instead of {percent(prior)}"
-        more = "" if self.held_out is None else self._of_records_to_come(cell, code)
-        return f"{target} = {value} in {top} ({percent(share)} of all have it{more})"
-
-    def _of_records_to_come(self, cell: tuple[int, ...], code: int) -> str:
-        assert self.held_out is not None
-        return f"; {percent(self._precision(self.held_out, cell, code)[0])} of records to come"
+        top = f"{percent(find.often)} of the records with the most telling code, instead of {percent(find.prior)}"
+        more = "" if self.held_out is None else f"; {percent(self.often(self.held_out)[0])} of records to come"
+        return f"{find.named(target)} in {top} ({percent(find.share)} of all have it{more})"
 
     @cached_property
-    def _top(self) -> tuple[tuple[int, ...], int]:
-        """The value of the target, by its place, that one of the codes makes the most times as likely, and that code."""
-        weights = self._own.weights(self.release.recipe.reveal)
+    def find(self) -> Find | None:
+        """The value of the target that one of the codes makes the most times as likely; None where right guesses say more."""
+        if self.told.zero or self.told.guess_after - self.told.guess_before >= SAME:
+            return None
+        law, weights = self._own.law, self._own.weights(self.release.recipe.reveal)
         chances: dict[int, int] = {}
         for row in weights.values():
             for code, n in row.items():
@@ -146,16 +165,35 @@ class Meaning:
             for code, n in row.items()
         }
         _, cell, code = max(lifts)
-        return cell, code
+        places = zip(self.release.recipe.reveal, cell, strict=True)
+        values = tuple(law.alphabets[law.position(name)][i] for name, i in places)
+        return Find(values, code, *precision(self._own, self.release.recipe.reveal, values, code))
 
-    def _precision(self, published: Published, cell: tuple[int, ...], code: int) -> tuple[Fraction, Fraction, Fraction]:
-        """How often a value occurs among the records with a code, the share of these, and how often it occurs in all."""
-        weights = published.weights(self.release.recipe.reveal)
-        whole = sum(n for row in weights.values() for n in row.values())
-        coded = sum(row.get(code, 0) for row in weights.values())
-        own = weights.get(cell, {})
-        often = Fraction(own.get(code, 0), coded) if coded else Fraction(0)
-        return often, Fraction(coded, whole), Fraction(sum(own.values()), whole)
+    def often(self, published: Published) -> tuple[Fraction, Fraction, Fraction]:
+        """Under some law of records: how often `find` is among those with its code, the share of these, and in all."""
+        assert self.find is not None
+        return precision(published, self.release.recipe.reveal, self.find.values, self.find.code)
+
+    @property
+    def cross_fitted(self) -> list[tuple[str, Leakage, Published]]:
+        """What is told of records to come, as `compared` takes it; nothing where points were not learned here."""
+        if self.to_come is None or self.held_out is None:
+            return []
+        return [("records to come, cross-fitted", self.to_come, self.held_out)]
+
+    def compared(self, told: Sequence[tuple[str, Leakage, Published]]) -> str:
+        """How often the target is guessed right with the code, or found: of the records of each of these laws."""
+        target, right = "+".join(self.release.recipe.reveal), self.find is None
+        said = []
+        for name, leak, published in told:
+            pair = (leak.guess_after, leak.guess_before) if right else self.often(published)[::2]
+            said.append(f"{' instead of '.join(map(percent, pair))} ({in_bits(leak.bits)}) of {name}")
+        how = (
+            f"{target} is guessed right"
+            if self.find is None
+            else f"{self.find.named(target)} with the most telling code:"
+        )
+        return f"{how} {'; '.join(said)}."
 
     def lines(self) -> list[str]:
         """What else a curator should know: what codes tell about records to come, and who learns more."""
@@ -168,8 +206,8 @@ class Meaning:
         leaks = [self.held_out.leakage(group) for group in self.release.recipe.protect]
         worst = max(leaks, key=lambda leak: leak.bits, default=None)
         also = "" if worst is None else f"; about {'+'.join(worst.about)} they tell {in_bits(worst.bits)}"
-        if self.told.guess_after - self.told.guess_before < SAME:  # right guesses would say nothing
-            guess = f"find {percent(self._precision(self.held_out, *self._top)[0])} with the most telling code"
+        if self.find is not None:
+            guess = f"find {percent(self.often(self.held_out)[0])} with the most telling code"
         else:
             guess = f"guess right {percent(self.to_come.guess_after)}"
         return [
@@ -187,7 +225,9 @@ class Meaning:
         ]
         if not learned:
             return []
-        return [f"who knows    the score's bin of a record guesses {', '.join(learned)}: keep the points to yourself"]
+        new = " that the points did not see" if self._all_columns is None and self.held_out is not None else ""
+        said = f"the score's bin of a record{new} guesses {', '.join(learned)}"
+        return [f"who knows    {said}: keep the points to yourself"]
 
     @property
     def held_out_records(self) -> int:
@@ -209,6 +249,21 @@ class Meaning:
             "to_come": None if self.to_come is None else self.to_come.to_json(),
             "known_score": [leak.to_json() for leak in self.known_score],
         }
+
+
+def precision(
+    published: Published, reveal: Sequence[str], values: Sequence[Any], code: int
+) -> tuple[Fraction, Fraction, Fraction]:
+    """How often values occur among the records with a code, the share of these, and how often they occur in all."""
+    law, weights = published.law, published.weights(reveal)
+    alphabets = [law.alphabets[law.position(name)] for name in reveal]
+    own = next(
+        (row for cell, row in weights.items() if [a[i] for a, i in zip(alphabets, cell, strict=True)] == [*values]), {}
+    )
+    whole = sum(n for row in weights.values() for n in row.values())
+    coded = sum(row.get(code, 0) for row in weights.values())
+    often = Fraction(own.get(code, 0), coded) if coded else Fraction(0)
+    return often, Fraction(coded, whole), Fraction(sum(own.values()), whole)
 
 
 def in_its_unit(found: Disclosure) -> str:

@@ -144,8 +144,7 @@ class TableRules:
         """
         if name in self.apart or not why_unreadable(name):
             return False
-        said = [question.reveal or "W", question.protect or (), question.use or (), question.against or ()]
-        said += [self.bins, self.score or ()]
+        said = (question.reveal, question.protect, question.use, question.against, self.bins, self.score)
         named = any(text == name or (name.strip() and name in text) for text in _texts(said))
         return not named and not (question.protect is None and question.use is None)
 

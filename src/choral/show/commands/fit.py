@@ -264,7 +264,7 @@ def fit(
     say(f"result       {meaning.first_line()}")
     said = [*first_lines(release), *summary_lines(release.disclosure, release.recipe, verbose)]
     said += [*column_lines(release, verbose), *table_lines(release, rules, dropped)]
-    for line in [*said, *meaning.lines(), *side_lines(fears, release.information)]:
+    for line in [*said, *meaning.lines(), *side_lines(fears, release)]:
         say(line)
     for remark in remarks:
         if not (release.look is not None and remark.startswith("left out: ")):  # the list of columns says so

@@ -250,7 +250,7 @@ def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
     return lines
 
 
-def side_lines(fears: Sequence[Fear], told: float) -> list[str]:
+def side_lines(fears: Sequence[Fear], release: Release) -> list[str]:
     """One line about the worst that somebody who knows another column learns, and which columns else are to be feared."""
     from choral.auditing.side_knowledge import sentence
 
@@ -259,7 +259,7 @@ def side_lines(fears: Sequence[Fear], told: float) -> list[str]:
     others = list(dict.fromkeys(fear.leak.given[0] for fear in fears[1:] if fear.leak.given != fears[0].leak.given))
     named = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
     more = f"; {named} {'tells' if len(others) == 1 else 'tell'} in the same way (choral audit)" if others else ""
-    return [f"others know  {sentence(fears[0], told)}{more}"]
+    return [f"others know  {sentence(fears[0], release)}{more}"]
 
 
 def _score_lines(recipe: Recipe) -> list[str]:

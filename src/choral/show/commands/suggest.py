@@ -109,8 +109,8 @@ def _lines(found: Suggestions, leaks: list[str]) -> list[str]:
     few = f", which is too few: take at least {SMALL}, better some hundreds" if found.records < SMALL else ""
     lines.append(
         f"From {counted(found.records, 'record')}{few}. Guessed right: {found.target}, by who sees the column. Costs: at "
-        "least these bits about it are given up where the column is protected. Usual: its name is usual for what is sensitive; you "
-        "know better. Others know it by: the column that tells most about it, and which share of it."
+        "least these bits about it are given up where the column is protected. Usual: its name is usual for what is "
+        "sensitive; you know better. Others know it by: the column that tells most about it, and which share of it."
     )
     odd = [column.name for column in found.look.columns if column.why.startswith(MISREAD)]
     if odd:

@@ -205,6 +205,13 @@ def _remedy(finding: Finding) -> list[Part]:
 def _cost(subject: Subject, price: Price | None) -> list[Part]:
     if price is None:
         return []
+    find = None if subject.release is None else subject.release.meaning.find
+    if find is not None and price.often is not None:
+        named, then = find.named(subject.brief), percent(price.often)
+        where = "of as many records with the most telling codes"
+        if then == percent(find.often):
+            return [f" It costs next to nothing: {named} still in {then} {where}."]
+        return [f" It costs: {named} then in {then} {where}, instead of {percent(find.often)}."]
     before, now = subject.guess
     if percent(now) == percent(price.right):
         return [f" It costs next to nothing: {subject.brief} is still guessed right {percent(now)}."]

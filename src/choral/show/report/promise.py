@@ -234,7 +234,10 @@ def _other_columns(subject: Subject) -> Limit:
 
 
 def _scored(subject: Subject) -> list[Limit]:
-    leaks = [] if subject.release is None else [leak for leak in Meaning(subject.release).known_score if not leak.zero]
+    known = [] if subject.release is None else Meaning(subject.release).known_score
+    if subject.audit is not None and subject.audit.score is not None:  # of the table itself, where that was audited
+        known = [leak for leak in subject.audit.knowing if leak.given == (subject.audit.score,)] or known
+    leaks = [leak for leak in known if not leak.zero]
     if not leaks:
         return []
     worst = max(leaks, key=lambda leak: leak.bits)

@@ -11,7 +11,7 @@ import secrets
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -149,9 +149,8 @@ def findings(release: Release, table: Source) -> dict[str, Any]:
         if found is not None and worst is None:
             worst, other = fear, found
         still = None if found is None else guess_of(found)
-        told.append(
-            {**replace(fear, still_told=None if found is None else found.information).to_json(), "still_guessed": still}
-        )
+        bits = None if found is None else found.information
+        told.append({**fear.to_json(), "still_told": bits, "still_guessed": still})
     first = worst or (ranked[0] if ranked else None)
     return {"fears": told, "strips": [asdict(one) for one in strips(release, table, first, other)]}
 
