@@ -138,7 +138,7 @@ def test_the_summary_names_each_leak_and_its_remedy(found):
     for words in ("independent of each of sex, race, exactly", "protect sex+race", "order=2", "pass every test"):
         assert words in text, words
     every = " ".join(map(str, found.findings))
-    for words in ("--also", "confidence 0.95", "bits about any protected group", "add 'sex | school' to --protect"):
+    for words in ("--also", "with 95 % confidence", "bits about any protected group", "add 'sex | school' to --protect"):
         assert words in every, words
 
 
@@ -169,7 +169,7 @@ def test_a_bound_that_excludes_nothing_is_not_given_as_one(release, tmp_path):
     small = fit(few, "outcome", ["sex", "race"], ["sex", "race", "school"], codes=4)
     found = audit(small)
     assert {g.about for g in found.out_of_sample[0].groups if g.bound >= 1} >= {("race",)}
-    assert "For new records nothing is known, with confidence 0.95 (from the fitted table)" in found.summary
+    assert "For new records nothing is known, with 95 % confidence (from the fitted table)" in found.summary
     assert f"rarest value ({min(map(few['race'].count, set(few['race'])))})" in found.summary
     assert "at most 1 between" not in found.summary
     page = small.report(tmp_path / "page.html").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import choral as ch
 from choral.errors import ProblemError
 from choral.show.cli import app
+from choral.verifier.values import spoken
 
 
 def run(*words, **more):
@@ -77,3 +78,52 @@ def test_what_a_promise_costs_is_said_in_the_unit_of_the_result(tmp_path):
         share = min(q, left)
         hits, left = hits + p * share, left - share
     assert float(cost[2]) == pytest.approx(100 * hits / float(top.share), rel=0.05)
+
+
+def test_one_is_not_said_as_several(tmp_path):
+    rows = [{"ill": f"n{i}", "sex": "fm"[i % 2], "x": i % 7, "y": i % 11} for i in range(400)]
+    with pytest.raises(ProblemError, match="of 400 records 1 has the most common one"):
+        ch.fit(rows, "ill", ["sex"])
+    copy = [{"ill": s, "sex": s} for s in "fm" for _ in range(10)]  # all that could be told is private
+    release = ch.fit(copy, "ill", ["sex"], use=["sex"])
+    release.save(tmp_path / "r.choral")
+    assert "is independent of the code, exactly (1 code)" in run("verify", tmp_path / "r.choral").stdout
+    gaps = [{**row, "ill": "" if i == 3 else row["ill"]} for i, row in enumerate(people())]
+    said = run(
+        "fit", written(tmp_path / "t.csv", gaps), "--reveal", "ill", "--protect", "sex", "-o", tmp_path / "g.choral"
+    )
+    assert "1 row has no value of ill and was not counted" in said.stdout
+
+
+def test_a_bin_of_one_whole_number_is_called_by_it(tmp_path):
+    rows = [{**row, "age": 48 + i % 6} for i, row in enumerate(people())]
+    release = ch.fit(rows, "ill", ["sex"], use=["sex", "age"], bins={"age": [50, 51, 53]})
+    assert release.recipe.column("age").values == ("< 50", "50", "[51, 53)", "≥ 53")
+    release.save(tmp_path / "r.choral")
+    assert ch.load_release(tmp_path / "r.choral").recipe.state_of({"sex": "f", "age": 50}) is not None
+    halves = [{**row, "age": row["age"] / 2} for row in rows]
+    parted = ch.fit(halves, "ill", ["sex"], use=["sex", "age"], bins={"age": [25, 26]})
+    assert parted.recipe.column("age").values == ("< 25", "[25, 26)", "≥ 26")
+
+
+def test_the_verifier_names_values_as_people_do(tmp_path):
+    draw = random.Random(2)
+    rows = [{**row, "age": draw.randrange(20, 60), "town": draw.choice(["Köln", "N", "1"])} for row in people()]
+    said = []
+    for least in (1, 40):
+        release = ch.fit(rows, "ill", ["sex"], use=["sex", "age", "town"], bins={"age": [30, 50]}, min_count=least)
+        release.save(tmp_path / "r.choral", force=True)
+        said.append(run("verify", tmp_path / "r.choral", "--verbose").stdout)
+        assert "tuple" not in said[-1]
+        assert "sex: 2 values (f, m)" in said[-1]
+    assert "age: 3 values (< 30, [30, 50), ≥ 50)" in said[0]
+    assert r"'K\xf6ln'" in said[0]  # what is outside ASCII could look like something else
+    assert "'1'" in said[0]
+    assert spoken({"tuple": [1, "male", None, {"date": "2020-01-02"}]}) == "1 + male + missing + 2020-01-02"
+
+
+def test_a_confidence_is_said_in_percent():
+    release = ch.fit(people(), "ill", ["sex"])
+    found = ch.audit(release, confidence=0.9)
+    said = [finding.sentence for finding in found.findings]
+    assert any("with 90 % confidence" in sentence for sentence in said), said

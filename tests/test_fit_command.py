@@ -194,7 +194,7 @@ def test_a_card_whose_codes_are_too_rare_for_a_posterior_is_remarked_upon(folder
     rows = json.loads((folder / "w.json").read_text())["p_w_given_y"]
     rare = sum(row is None for row in rows)
     assert rare
-    assert f"{rare} of {len(rows)} codes are so rare that the card gives no posterior for them" in shown.output
+    assert f"{rare} of {len(rows)} codes so rare that the card gives no posterior there" in shown.output
     few = ("--codes", "2", "--ledger", folder / "m")
     assert "no posterior" not in fitted(folder, *few, table="wide.csv", release="v", card="v.json").output
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from choral.auditing.out_of_sample import VALIDATION
 from choral.auditing.output_tests import FILE
-from choral.describe.display import at_most, in_bits, percent
+from choral.describe.display import at_most, counted, in_bits, percent
 from choral.draw.arrange import ROW
 from choral.draw.quota_cost import in_words as told_in_words
 from choral.release.leakage import Leakage
@@ -272,8 +272,8 @@ def _composition(audit: Audit) -> Iterable[Finding]:
     sure = f", and give a record's value away for sure with probability {certain:.2g}" if certain >= RARE_EVENT else ""
     sentence = (
         f"To someone who knows the exact composition of the table, all codes together tell {in_bits(worst.bits)} about a "
-        f"record's {'+'.join(worst.about)} ({worst.method}){sure}, most about values that {worst.worst[0].count} records "
-        "share"
+        f"record's {'+'.join(worst.about)} ({worst.method}){sure}, most about values that "
+        f"{counted(worst.worst[0].count, 'record', 'has', 'share')}"
     )
     remedy = "merge more rare states (--min-count), or release a larger table"
     yield Finding("composition", OPEN, certain, worst.bits, sentence, remedy)
@@ -296,7 +296,7 @@ def _new(audit: Audit) -> Iterable[Finding]:
     best = min(audit.out_of_sample, key=lambda bound: bound.advantage)
     validated = any(bound.source == VALIDATION for bound in audit.out_of_sample)
     what = "a larger validation table" if validated else "a larger table, or one that the fit never saw (--validation),"
-    source = f"with confidence {best.confidence:g} (from {best.source})"
+    source = f"with {percent(best.confidence)} confidence (from {best.source})"
     bits = audit.told_at_most(best)
     if best.advantage >= 1 and (bits is None or not validated):
         unbounded = [group for group in best.groups if group.bound >= 1]

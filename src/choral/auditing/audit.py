@@ -24,7 +24,7 @@ from choral.auditing.result import Audit, Looked, Together, UnderLaw
 from choral.auditing.serial import serial_tests
 from choral.auditing.side_knowledge import beyond_promises
 from choral.auditing.tabulate import STATE, Tabulated, codes_given, raw_leakage, tabulate
-from choral.describe.display import sentences_on
+from choral.describe.display import counted, sentences_on
 from choral.describe.entropy import entropy_of
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
@@ -370,21 +370,24 @@ def _not_shown(recipe: Recipe, own: Published) -> list[str]:
     return notes
 
 
-def _notes(name: str, counted: Tabulated) -> list[str]:
+def _notes(name: str, found: Tabulated) -> list[str]:
     notes = []
-    if counted.dropped:
+    if found.dropped:
         notes.append(
-            f"{name}: {counted.dropped} rows lack a value and get no code, which is itself an output about them; it is "
-            "counted as one code more."
+            f"{name}: {counted(found.dropped, 'row', 'lacks a value and gets', 'lack a value and get')} no code, which is "
+            "itself "
+            "an output; it is counted as one code more."
         )
-    if counted.refused:
+    if found.refused:
         notes.append(
-            f"{name}: {counted.refused} rows have no state and are refused, which is itself an output about them."
+            f"{name}: {counted(found.refused, 'row', 'has no state and is', 'have no state and are')} refused, which is "
+            "itself an "
+            "output."
         )
-    if counted.left_out:
+    if found.left_out:
         notes.append(
             f"{name}: not audited, since they have too many values or make too many combinations: "
-            f"{', '.join(counted.left_out)}."
+            f"{', '.join(found.left_out)}."
         )
     return notes
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from choral.auditing.quota_shares import MOST_SHOWN
-from choral.describe.display import Cell, Listing, Shown, at_most, in_bits, percent
+from choral.describe.display import Cell, Listing, Shown, at_most, counted, in_bits, percent
 from choral.release.leakage import Leakage
 from choral.tables.binned import inside_bins, spoken
 
@@ -132,13 +132,13 @@ def new_records(found: Audit) -> list[Listing]:
                 spoken(group.about, found.bins),
                 Shown(group.bound, at_most(group.bound)) if group.bound < 1 else "",
                 Shown(group.bits, at_most(group.bits)) if group.bits < found.held.get(group.about, math.inf) else "",
-                Shown(group.count, f"{group.count} rows"),
+                Shown(group.count, counted(group.count, "row")),
             ]
             for group in bound.groups
             if group.bound < 1
         ]
         if rows:
-            title = f"New records, confidence {bound.confidence:g}, from {bound.source} of {bound.rows} rows"
+            title = f"New records, {percent(bound.confidence)} confidence, from {bound.source} of {bound.rows} rows"
             columns = ["about", "advantage at most", "bits at most", "rarest value"]
             caption = f"By {bound.inequality}. Assumes that {bound.assumes}. {bound.remedy}"
             tables.append(Listing(title, *_without_empty(columns, rows), caption))

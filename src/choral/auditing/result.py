@@ -14,6 +14,7 @@ from choral.auditing.findings import listings
 from choral.auditing.out_of_sample import OutOfSample
 from choral.auditing.output_tests import OutputTests
 from choral.auditing.quota_shares import QuotaShares
+from choral.describe.display import counted
 from choral.release.leakage import Leakage
 
 
@@ -160,7 +161,7 @@ class Audit:
     def __repr__(self) -> str:
         kept = "kept" if self.kept else "BROKEN"
         tests = "" if self.output is None else f", the codes {'passed' if self.passed else 'FAILED'}"
-        return f"Audit({'+'.join(self.target)}, {self.codes} codes: the promise is {kept}{tests})"
+        return f"Audit({'+'.join(self.target)}, {counted(self.codes, 'code')}: the promise is {kept}{tests})"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, nothing rounded."""

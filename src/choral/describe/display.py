@@ -80,6 +80,16 @@ def figure(value: float, digits: int = 3) -> str:
     return text if abs(float(text)) < 10**digits else f"{float(text):,.0f}"
 
 
+def counted(n: int, what: str, one: str = "", many: str = "") -> str:
+    """How many of what, and what is said of one or of several.
+
+    >>> counted(1, "state"), counted(0, "state"), counted(1, "row", "has", "have"), counted(2, "row", "has", "have")
+    ('1 state', '0 states', '1 row has', '2 rows have')
+    """
+    verb = one if n == 1 else many
+    return f"{n} {what}{'' if n == 1 else 's'}{' ' * bool(verb)}{verb}"
+
+
 def percent(share: Fraction | float) -> str:
     """A probability as people say it.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from choral.describe.display import counted
 from choral.describe.joint import Joint
 from choral.describe.kinds import needed
 from choral.describe.law import Law
@@ -72,7 +73,7 @@ class Outlook:
     def __str__(self) -> str:
         reduced = f", joined into {self.form.states}" if self.form.states < self.states else ""
         return (
-            f"{self.states} states{reduced}; rank {self.form.rank}, nullity {self.form.nullity}, "
+            f"{counted(self.states, 'state')}{reduced}; rank {self.form.rank}, nullity {self.form.nullity}, "
             f"{self.form.target_values} target values\n{self.plan}"
         )
 

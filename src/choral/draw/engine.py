@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from choral.describe.display import counted
 from choral.draw.arrange import ROW, Places, Sorter
 from choral.draw.asked import CODE, STATE, Asked, Drawn, Progress, kind_of_id
 from choral.draw.drawing import AnyDrawing, Drawing
@@ -218,8 +219,8 @@ class _Run:
         if self.first_unseen is not None and self.release.recipe.unseen != "code":
             what = _what_is_unseen(self.release.recipe, self.source, self.first_unseen)
             raise ColumnError(
-                f"{self.unseen} of {self.rows} rows of {self.source.name} have values that were not seen when the release "
-                f"was fitted; the first is row {self.first_unseen + 1}, {what}. Nothing was written.",
+                f"{self.unseen} of {counted(self.rows, 'row')} of {self.source.name} with values that were not seen when the "
+                f"release was fitted; the first is row {self.first_unseen + 1}, {what}. Nothing was written.",
                 "Leave these rows out, or fit with --unseen code, which gives them a code of their own.",
             )
 

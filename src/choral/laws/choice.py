@@ -19,6 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from choral.describe.display import counted
 from choral.describe.joint import Joint
 from choral.describe.numbers import exact, nonnegative
 from choral.errors import ColumnError, LawError, did_you_mean
@@ -109,7 +110,7 @@ def frequencies(counts: Counts, names: Sequence[str], alphabets: Alphabets) -> t
 
 def about_frequencies(rows: int) -> str:
     """What a guarantee under the frequencies of a table is about."""
-    return f"the {rows} records of this table, each as a draw from the table's frequencies"
+    return f"the {counted(rows, 'record')} of this table, each as a draw from the table's frequencies"
 
 
 def weighted_law(

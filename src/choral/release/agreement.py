@@ -22,7 +22,7 @@ from choral.errors import VerificationError
 from choral.exact.certificate import promises_of
 from choral.laws.choice import about_frequencies
 from choral.problem.promises import promise_about, with_values
-from choral.tables.columns import Column, labels
+from choral.tables.columns import Column, are_labels
 from choral.tables.kinds import kind_of_type, kind_of_value
 from choral.tables.recipe import Recipe
 from choral.tables.states import symbols
@@ -70,7 +70,8 @@ def _check_column(column: Column) -> None:
     _need(len(set(column.values)) == len(column.values) > 0, f"{name} lists a value twice, or none")
     if column.edges is not None:
         _need(all(a < b for a, b in pairwise(column.edges)), f"{name} has edges that do not increase")
-        _need(given == tuple(labels(column.edges)), f"{name} has bins that are not those between its edges")
+        named = are_labels(given, column.edges, column.type)
+        _need(named, f"{name} has bins that are not those between its edges")
         return
     for value in given:
         kind = kind_of_value(value)

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from choral.describe.display import Listing, at_most, in_bits, percent, sentences_on
+from choral.describe.display import Listing, at_most, counted, in_bits, percent, sentences_on
 from choral.describe.joint import Joint
 from choral.design.load import of_document, read_document
 from choral.design.result import Disclosure
@@ -137,7 +137,7 @@ class Release:
         return certificate.sealed({**self.disclosure.document, **added})
 
     def __repr__(self) -> str:
-        return f"Release({self.recipe.table_rows} rows, {self.recipe.size} states; {self.disclosure!r})"
+        return f"Release({counted(self.recipe.table_rows, 'row')}, {counted(self.recipe.size, 'state')}; {self.disclosure!r})"
 
     def _repr_html_(self) -> str:
         """The picture of what is told and hidden, what is public of a release and what it promises; never its key."""

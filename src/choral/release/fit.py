@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from choral.describe.display import counted
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
 from choral.design.disclose import solved
@@ -183,7 +184,7 @@ def fit(
         rows = whole.rows() if rules.missing == "value" else release.recipe.table_rows
     if rows > release.recipe.table_rows:
         target, uncounted = " and ".join(release.recipe.reveal), rows - release.recipe.table_rows
-        said = f"{uncounted} of {rows} records of {table.name} have no value of {target}: they are not counted."
+        said = f"{uncounted} of {counted(rows, 'record')} of {table.name} without a value of {target}: not counted."
         warnings.warn(said, TableWarning, stacklevel=2)
     return release
 

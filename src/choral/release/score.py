@@ -197,7 +197,8 @@ def own_score(table: Source, name: str, columns: Mapping[str, Column], reveal: S
     starts = cuts_of(codes[there, 0], target.reshape(-1)[there])
     edges = tuple(fine.edges[start - 1] for start in starts)
     gap = (None,) if None in fine.values else ()
-    pieces = Column(name, table.columns[name], (*labels(edges), *gap), edges)
+    type_ = table.columns[name]
+    pieces = Column(name, type_, (*labels(edges, type_), *gap), edges)
     places = [*range(len(edges) + 1), *([len(edges) + 1] if gap else []), 0]
     cuts = list(range(1, len(edges) + 1 + len(gap)))
     about = {"made": f"the column '{name}', cut into bins", "records": len(codes)}

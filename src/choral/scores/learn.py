@@ -257,7 +257,8 @@ def _lesson(
         name = _name(about)
         raise ProblemError(
             f"The {len(counts)} values of the target '{name}' are too rare to learn a score for them: of {len(codes)} "
-            f"records {counts.max()} have the most common one, and {len(codes) - counts.max()} all others.",
+            f"records {counts.max()} {'has' if counts.max() == 1 else 'have'} the most common one, and "
+            f"{len(codes) - counts.max()} all others.",
             "Reveal a column with fewer values, group the values of this one, or name the columns to count (--use).",
         )
     place = np.full(len(counts), len(common) - few)

@@ -32,7 +32,7 @@ def pieces_of(
         numbers = sorted((float(value), n) for value, n in counts if value is not None)
         if edges is None:
             edges = round_edges([value for value, _ in numbers], [n for _, n in numbers], most)
-        return Column(name, type_, (*labels(edges), *gap), edges)
+        return Column(name, type_, (*labels(edges, type_), *gap), edges)
     counts = _counts(table, canonical_sql(name, kind), where, MOST_VALUES + 1)
     common = [value for value, n in counts if value is not None and n >= LEAST][:MOST_VALUES]
     return Column(name, type_, (*sorted(common), *([None] if any(value is None for value, _ in counts) else [])))

@@ -43,7 +43,7 @@ def compact(points: Points) -> Points:
         edges = tuple(column.edges[i] for i in changes)
         gap = (None,) if None in column.values else ()
         rows = [0, *(i + 1 for i in changes), *range(len(column.edges) + 1, len(column.values) + 1)]
-        narrow = replace(column, values=(*labels(edges), *gap), edges=edges)
+        narrow = replace(column, values=(*labels(edges, column.type), *gap), edges=edges)
         sums = tuple(
             tuple(
                 replace(

@@ -141,15 +141,6 @@ Ratio = Annotated[
 ]
 
 
-def counted(n: int, what: str) -> str:
-    """How many of what.
-
-    >>> counted(1, "state"), counted(0, "state")
-    ('1 state', '0 states')
-    """
-    return f"{n} {what}{'' if n == 1 else 's'}"
-
-
 def examples(*lines: str) -> str:
     r"""What stands below the help of a command, every example on a line of its own (\b keeps click from joining them)."""
     return "\n".join(["\b", "Examples:" if len(lines) > 1 else "Example:", *(f"  {line}" for line in lines)])

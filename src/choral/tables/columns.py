@@ -157,17 +157,28 @@ def literal(value: Any) -> str:
     return f"({value:f})" if kind == "decimal" else f"({value})"
 
 
-def labels(edges: Sequence[float]) -> list[str]:
-    """What the intervals between edges are called.
+def labels(edges: Sequence[float], type_: str = "DOUBLE") -> list[str]:
+    """What the intervals between edges are called; one that holds a single whole number is called by it.
 
     >>> labels([40, 55.5])
     ['< 40', '[40, 55.5)', '≥ 55.5']
+    >>> labels([40, 41, 50], "BIGINT")
+    ['< 40', '40', '[41, 50)', '≥ 50']
     """
     if not edges:
         return ["all"]
     shown = [str(int(edge)) if float(edge).is_integer() and abs(edge) < 1e15 else repr(float(edge)) for edge in edges]
-    inner = [f"[{a}, {b})" for a, b in pairwise(shown)]
+    one = kind_of_type(type_) == "int"
+    inner = [
+        a if one and high - low == 1 and float(low).is_integer() else f"[{a}, {b})"
+        for (low, high), (a, b) in zip(pairwise(edges), pairwise(shown), strict=True)
+    ]
     return [f"< {shown[0]}", *inner, f"≥ {shown[-1]}"]
+
+
+def are_labels(listed: Sequence[Any], edges: Sequence[float], type_: str) -> bool:
+    """Whether these are what the intervals are called; releases that were made earlier call all by their ends."""
+    return [*listed] in (labels(edges, type_), labels(edges))
 
 
 def _as_float(value: Any) -> float:

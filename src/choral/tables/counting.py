@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from choral.describe.display import counted
 from choral.errors import ChoralError, LawError, ProblemError, TooLargeError
 from choral.problem.question import Roles
 from choral.tables.bins import Bins, edges_of
@@ -149,7 +150,7 @@ def count(table: Source, columns: Sequence[Column], where: str = "") -> Counts:
     strange = sum(row[-1] for row in rows if None in row[:-1])
     if strange:
         raise LawError(
-            f"{strange} rows of {table.name} hold values that do not occur in the table that is fitted.",
+            f"{counted(strange, 'row')} of {table.name} with values that do not occur in the table that is fitted.",
             "Leave them out, or add such records to the table.",
         )
     return {tuple(c.values[i] for c, i in zip(columns, row[:-1], strict=True)): row[-1] for row in sorted(rows)}
@@ -180,7 +181,7 @@ def _column(
     if name in bins:
         edges = edges_of(table, name, bins[name], where)
         gap = _rows(table, f"SELECT 1 FROM {table.sql} WHERE ({value}) IS NULL{where} LIMIT 1")
-        return Column(name, type_, (*labels(edges), *([None] if gap else [])), edges)
+        return Column(name, type_, (*labels(edges, type_), *([None] if gap else [])), edges)
     distinct = f"SELECT DISTINCT {value} AS v FROM {table.sql} WHERE TRUE{where}"
     any_number = roles.measured and roles.reveal == (name,) and kind in NUMERIC
     most = MOST_CELLS if any_number else MOST_VALUES

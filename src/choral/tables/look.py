@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from choral.describe.display import counted
 from choral.errors import ColumnError, LawError, ProblemError, TooLargeError
 from choral.tables.columns import canonical_sql
 from choral.tables.forms import MOMENT
@@ -193,7 +194,7 @@ def _used(kind: str, values: int) -> str:
 
 def _values(column: ColumnLook) -> str:
     about = "about " if column.values > COUNTED else ""
-    values = f"{about}{column.values} value{'' if column.values == 1 else 's'}"
+    values = f"{about}{counted(column.values, 'value')}"
     return f"{values}, {column.missing} missing" if column.missing else values
 
 

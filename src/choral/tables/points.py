@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from choral.errors import ColumnError, ReleaseFileError, did_you_mean
-from choral.tables.columns import Column, labels
+from choral.tables.columns import Column, are_labels
 from choral.tables.kinds import KINDS, kind_of_type, kind_of_value
 from choral.tables.source import Source
 from choral.tables.sql import identifier
@@ -251,7 +251,7 @@ def _misfit(points: Points) -> str | None:
         if column.edges is not None:
             if any(not a < b for a, b in pairwise(column.edges)) or not all(map(math.isfinite, column.edges)):
                 return f"the edges of '{column.name}' do not increase"
-            if listed != tuple(labels(column.edges)):
+            if not are_labels(listed, column.edges, column.type):
                 return f"the pieces of '{column.name}' are not those between its edges"
         elif any(kind_of_value(value) not in (column.kind, "int") for value in listed):
             return f"'{column.name}' holds {KINDS[column.kind]}, and its pieces are something else"

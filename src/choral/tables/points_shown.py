@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from choral.describe.display import counted
 from choral.tables.columns import Column
 from choral.tables.points import OTHER, Points, Term
 
@@ -32,7 +33,7 @@ def _unit(points: Points) -> str:
     scale, of = points.about.get("scale"), points.about.get("about")
     known = "" if scale is None or of is None else f"; {scale:g} points {of}"
     what = "sum is" if len(points.sums) == 1 else "sums are"
-    return f"{points.name}: points are added, and the {what} cut into {points.bins} bins{known}"
+    return f"{points.name}: points are added, and the {what} cut into {counted(points.bins, 'bin')}{known}"
 
 
 def _weights(points: Points, terms: Sequence[Term], of: Any) -> dict[tuple[str, ...], float]:

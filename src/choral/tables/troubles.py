@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from choral.describe.display import counted
 from choral.errors import ChoralError, ProblemError
 
 BINS = 4
@@ -53,7 +54,7 @@ def check(troubles: Sequence[Trouble]) -> None:
 def too_small(records: int, name: str = "The table") -> ProblemError:
     """That no advice about columns helps, since there are so few records; and how many it takes."""
     return ProblemError(
-        f"{name} has {records} record{'' if records == 1 else 's'}, which is too few to make a private code from: what so "
+        f"{name} has {counted(records, 'record')}, which is too few to make a private code from: what so "
         "few say by their frequencies is chance, and nearly each would be told apart.",
         f"Take at least {SMALL}: five for each of two combinations of values, within each of two protected values. Some "
         "hundreds make a code that is of use. To see how choral works: choral demo.",

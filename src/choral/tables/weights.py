@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from choral.describe.display import counted
 from choral.errors import LawError
 from choral.tables.columns import Column, canonical_sql
 from choral.tables.counting import Counts, count
@@ -60,5 +61,7 @@ def _check(table: Source, name: str, option: str, where: str = "", whole: bool =
             f"SELECT count(*) FILTER ({bad}), count(*) FILTER (({value}) > 0) FROM {table.sql} WHERE TRUE{where}"
         ).fetchall()
     if wrong or not positive:
-        what = f"{wrong} rows of {table.name} have none, or less than zero" if wrong else "all of it is zero"
+        what = (
+            f"{counted(wrong, 'row')} of {table.name} without one, or less than zero" if wrong else "all of it is zero"
+        )
         raise LawError(f"In '{name}', which is to be {option}, {what}.", "Correct them, or leave these rows out.")

@@ -18,6 +18,11 @@ def need(condition, claim, reason):
         raise ClaimFailed(claim, reason)
 
 
+def several(n, what):
+    """How many of what."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
 def brief(value):
     """The beginning of a value, in ASCII."""
     if isinstance(value, (str, list, tuple)):

@@ -11,12 +11,12 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import gcd, lcm
 
-from choral.verifier.claims import ClaimFailed, brief, need
+from choral.verifier.claims import ClaimFailed, brief, need, several
 from choral.verifier.names import look_alikes, shown_group, shown_name, why_unreadable
 from choral.verifier.numbers import added_up, rational, whole
 from choral.verifier.reading import is_list
 from choral.verifier.steps import hold, product, spend
-from choral.verifier.values import symbol
+from choral.verifier.values import spoken, symbol
 
 MOST_LETTERS = 2000  # of a budget
 
@@ -109,10 +109,14 @@ class Table:
 
     def describe(self):
         """Lines that say what the law is."""
-        lines = [f"{len(self.cells)} cells over {len(self.columns)} columns, weights summing to {short(self.total)}"]
+        lines = [
+            f"{several(len(self.cells), 'cell')} over {several(len(self.columns), 'column')}, weights summing to "
+            f"{short(self.total)}"
+        ]
         for name, alphabet in zip(self.columns, self.alphabets):
-            values = ", ".join(brief(value) for value in alphabet[:8])
-            lines.append(f"{shown_name(name)}: {len(alphabet)} values ({values}{', …' if len(alphabet) > 8 else ''})")
+            values = ", ".join(spoken(value) for value in alphabet[:8])
+            more = ", …" if len(alphabet) > 8 else ""
+            lines.append(f"{shown_name(name)}: {several(len(alphabet), 'value')} ({values}{more})")
         found = hashlib.sha256()
         for number, cell in enumerate(sorted(self.cells)):
             item = repr((cell, f"{self.cells[cell]:x}"))

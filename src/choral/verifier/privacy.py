@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from choral.verifier.claims import ClaimFailed, brief, need
+from choral.verifier.claims import ClaimFailed, brief, need, several
 from choral.verifier.conditions import check_conditions, check_same_given
 from choral.verifier.core import Shares, Table, independence, shown, within_ratio
 from choral.verifier.information import compare_bound, leakage
@@ -27,7 +27,7 @@ def check_groups(law, used, groups, budgets, channel, prior, stated, say):
         name = shown_group(group)
         if budget is None:
             independence(law, group, channel, found)
-            say(f"holds        {name} is independent of the code, exactly ({channel.codes} codes)")
+            say(f"holds        {name} is independent of the code, exactly ({several(channel.codes, 'code')})")
             continue
         kind, amount = budget
         if kind == "ratio":

@@ -35,6 +35,29 @@ def symbol(value, depth=0):
     raise ClaimFailed("law", f"an alphabet holds {brief(value)}, which is no value of the format")
 
 
+def spoken(value):
+    """The beginning of a value for people to read: texts as they are where these are plain, parts joined by +.
+
+    Plain are ASCII and the signs of intervals; what is outside is shown by its code points, and what could be taken for
+    something else (a number, several values, a missing one) stands in quotes.
+    """
+    if value is None:
+        return "missing"
+    if isinstance(value, dict) and len(value) == 1:
+        [(kind, content)] = value.items()
+        value = " + ".join(map(spoken, content[:9])) if kind == "tuple" else content
+        return value if len(value) <= 60 else f"{value[:60]}..."
+    if not isinstance(value, str):
+        return brief(value)
+    signs = "≥≤<>=[]()-_/.& " + "," * value.startswith("[")  # an interval has two ends
+    plain = value.translate(dict.fromkeys(map(ord, signs), "a"))
+    number = value.lstrip("+-").replace(".", "", 1).isdecimal()
+    if not plain.isascii() or not plain.isalnum() or number or value != value.strip() or value == "missing":
+        text = ascii(value[:60])
+        return text if len(text) <= 60 else f"{text[:60]}..."
+    return value if len(value) <= 60 else f"{value[:60]}..."
+
+
 def fraction_symbol(text):
     """The fraction, if it is in lowest terms and written plainly."""
     top, slash, bottom = text.removeprefix("-").partition("/")

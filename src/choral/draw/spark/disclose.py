@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from choral.describe.display import counted
 from choral.draw.arrange import HIGH, LOW
 from choral.draw.asked import CODE, STATE, Asked, Drawn, Progress, kind_of_id
 from choral.draw.drawing import AnyDrawing, Drawing
@@ -145,7 +146,8 @@ class _Run:
         if unseen and self.release.recipe.unseen != "code":
             [one, *_] = self._some(drawn, CODE, self.drawing.unseen)
             raise ColumnError(
-                f"{unseen} of {done} rows of {self.table.name} have values that were not seen when the release was fitted; "
+                f"{unseen} of {counted(done, 'row')} of {self.table.name} with values that were not seen when the release "
+                "was fitted; "
                 f"one is that with {self.id} = {one}. Nothing was written.",
                 "Leave these rows out, or fit with --unseen code, which gives them a code of their own.",
             )

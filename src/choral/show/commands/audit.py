@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choral.show.options import AsJson, Verbose, counted, examples, print_json
+from choral.describe.display import counted
+from choral.show.options import AsJson, Verbose, examples, print_json
 from choral.show.wrapping import paragraph, say
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def show(found: Audit, verbose: bool = False) -> None:
             console.print()
     say(f"{'holds' if found.passed else 'DOES NOT HOLD':<13}{guarantee(found)}")
     if found.output is not None:
-        codes = f"{found.output.rows} codes that were given out"
+        codes = f"{counted(found.output.rows, 'code')} given out"
         passed = not any(finding.kind == "codes" for finding in found.findings)
         say(f"tested       {codes}: {'they pass every test of what is promised' if passed else 'they FAIL'}")
     every = found.findings

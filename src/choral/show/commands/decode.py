@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from choral.show.options import AsJson, Force, counted, examples, print_json
+from choral.describe.display import counted
+from choral.show.options import AsJson, Force, examples, print_json
 from choral.show.wrapping import say
 
 EXAMPLE = examples("choral decode card.json codes.parquet -o posterior.parquet")
@@ -37,7 +38,8 @@ def decode(
         print_json({**facts, "precision": found.document["precision"], "output": str(output)})
         return
     say(
-        f"decoded      {counted(rows, 'row')}: p({shown_group(found.document['reveal'])} | code), {len(found.columns)} values"
+        f"decoded      {counted(rows, 'row')}: p({shown_group(found.document['reveal'])} | code), "
+        f"{counted(len(found.columns), 'value')}"
     )
-    say(f"precision    {found.document['precision']} decimals, as the card has them")
+    say(f"precision    {counted(found.document['precision'], 'decimal')}, as the card has them")
     say(f"saved        {output}")

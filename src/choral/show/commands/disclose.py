@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from choral.describe.display import counted
 from choral.show.options import AsJson, Engine, Force, Ledger, Master, examples, on_spark, print_json
 from choral.show.wrapping import say
 
@@ -115,11 +116,14 @@ def disclose(
         quota = None if done.quota is None else done.quota.to_json()
         print_json({**done.__dict__, "output": str(done.output), "ledger": str(done.ledger), "quota": quota})
         return
-    say(f"disclosed    {done.disclosed} of {done.rows} rows, {found.disclosure.codes} codes")
+    say(f"disclosed    {done.disclosed} of {counted(done.rows, 'row')}, {counted(found.disclosure.codes, 'code')}")
     if done.dropped:
-        say(f"left out     {done.dropped} rows with a missing value, as the release says")
+        say(f"left out     {counted(done.dropped, 'row')} with a missing value, as the release says")
     if done.unseen:
-        say(f"not seen     {done.unseen} rows have code {found.disclosure.codes}, for values not seen at fit time")
+        say(
+            f"not seen     {counted(done.unseen, 'row', 'has', 'have')} code {found.disclosure.codes}, for values not seen "
+            "at fit time"
+        )
     say(f"identified   by {f'column {done.id!r}' if done.id else 'row number in this very table'}")
     if done.quota is not None:
         for title, sentence in done.quota.lines:

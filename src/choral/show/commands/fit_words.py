@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from choral.describe.display import in_bits
-from choral.show.options import counted
+from choral.describe.display import counted, in_bits
 
 if TYPE_CHECKING:
     from choral.auditing.side_knowledge import Fear
@@ -60,8 +59,7 @@ def summary_lines(found: Disclosure, recipe: Recipe | None = None, verbose: bool
         *_value_lines(found, verbose),
         *_ended(found),
         f"codes        {found.codes}, for {counted(len(found.states), 'state')}",
-        *_serves(found),
-        *([f"how          {found.how}"] if verbose else []),
+        *([*_serves(found), f"how          {found.how}"] if verbose else []),
     ]
 
 
@@ -92,10 +90,13 @@ def _serves(found: Disclosure) -> list[str]:
     if found.problem.utility is not None or posed(found.problem) is None:
         return []
     if found.gap <= STATED:
-        return ["serves       every decision, threshold and cost at once: no private code is better for any of them"]
+        return [
+            "serves       whatever is decided by the code, with whatever threshold or costs, no private code serves better"
+        ]
     return [
-        f"serves       bits, for which it has these {counted(found.codes, 'code')}; with all its codes it would be best for "
-        "every decision, threshold and cost at once"
+        f"serves       the {counted(found.codes, 'code')} were chosen to tell the most bits; with more codes (--codes) "
+        "none would "
+        "serve better, whatever is decided by it, with whatever threshold or costs"
     ]
 
 
@@ -223,13 +224,16 @@ def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
         )
     if recipe.missing == "drop":
         lines.append(
-            f"WARNING      {dropped} rows with a missing value were left out, and get no code. That they have none is seen, "
-            "and the guarantee does not cover it: choral audit --table says how much it tells; --missing value avoids it"
+            f"WARNING      {counted(dropped, 'row', 'has', 'have')} a missing value: left out, without a code. That there "
+            "is none "
+            "is seen, and the guarantee does not cover it: choral audit --table says how much it tells; --missing value "
+            "avoids it"
         )
     elif dropped:
         lines.append(
-            f"WARNING      {dropped} rows without a value of {'+'.join(recipe.reveal)} were not counted: the law is that of "
-            "the others. They get codes like them; choral audit --table says what all codes together tell"
+            f"WARNING      {counted(dropped, 'row', 'has', 'have')} no value of {'+'.join(recipe.reveal)} and "
+            f"{'was' if dropped == 1 else 'were'} not counted: the law is that of the others. There are codes for "
+            f"{'it' if dropped == 1 else 'them'} as for others; choral audit --table says what all codes together tell"
         )
     words = {"refuse": "are refused", "code": f"get code {release.disclosure.codes}"}
     words["rare"] = "get the code of a state with their protected values; those with new protected values are refused"
@@ -368,7 +372,7 @@ def card_lines(public: Card, place: str) -> list[str]:
     lines = [f"card         {place}; probabilities {how})"]
     rare = sum(row is None for row in rows)
     if rare:
-        few = f"{rare} of {public.codes} codes are so rare that the card gives no posterior for them"
+        few = f"{rare} of {counted(public.codes, 'code')} so rare that the card gives no posterior there"
         lines.append(f"remark       {few}: take fewer codes (--codes)")
     if document["other"]:
         lines.append("remark       rare values of the target are pooled on the card")

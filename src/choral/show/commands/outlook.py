@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from choral.describe.display import at_least, at_most, in_bits, percent
+from choral.describe.display import at_least, at_most, counted, in_bits, percent
 from choral.show.commands.fit_words import merging_words
 from choral.show.options import (
     EXAMPLE,
@@ -37,7 +37,6 @@ from choral.show.options import (
     Verbose,
     Weight,
     asked,
-    counted,
     example,
     examples,
     print_json,

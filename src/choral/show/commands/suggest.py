@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from choral.describe.display import FEWEST_BITS, in_bits, percent
+from choral.describe.display import FEWEST_BITS, counted, in_bits, percent
 from choral.errors import ProblemError
 from choral.show.options import (
     EXAMPLE,
@@ -19,7 +19,6 @@ from choral.show.options import (
     NoHeader,
     Reveal,
     Table,
-    counted,
     examples,
     print_json,
     ruled,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from choral.describe.display import written
+from choral.describe.display import counted, written
 from choral.design.result import Disclosure
-from choral.show.plots.style import BLUE, INK, ON_BLUE, RULE, altair, counted, distinct, finished, rows_of, short
+from choral.show.plots.style import BLUE, INK, ON_BLUE, RULE, altair, distinct, finished, rows_of, short
 
 MOST_CODES = 40
 """Rows of a heat map that can still be read on a page."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from choral.describe.display import percent
+from choral.describe.display import counted, percent
 from choral.design.result import Disclosure
 from choral.problem.kernel import Variable
 from choral.show.plots.channel import leading, left_out
-from choral.show.plots.style import BLUE, INK, above, altair, counted, distinct, finished, rows_of
+from choral.show.plots.style import BLUE, INK, above, altair, distinct, finished, rows_of
 
 MOST_VALUES = 20
 """Values of the target that get a colour or a column of their own."""

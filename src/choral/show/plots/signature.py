@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from choral.describe.display import percent
+from choral.describe.display import counted, percent
 from choral.design.result import Disclosure
 from choral.problem.kernel import Conditional, Variable
 from choral.problem.utility import Decisions, Squares
 from choral.release.meaning import in_its_unit
 from choral.show.plots.channel import leading
 from choral.show.plots.posteriors import drawn_codes, largest_move, laws_of, points, value_names
-from choral.show.plots.style import counted, short
+from choral.show.plots.style import short
 from choral.show.plots.two_sides import WIDE, Left, Line, Panel, Picture, Series, draw
 
 MOST_TARGET_VALUES = 5

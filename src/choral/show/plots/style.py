@@ -150,12 +150,3 @@ def number(value: float) -> str:
     ('0.01341', '0', '1235')
     """
     return f"{value:.4g}"
-
-
-def counted(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> counted(1, "code"), counted(3, "code")
-    ('1 code', '3 codes')
-    """
-    return f"{count} {noun}{'' if count == 1 else 's'}"

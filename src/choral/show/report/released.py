@@ -16,7 +16,7 @@ from choral.show.report.markup import (
 )
 from choral.show.report.subject import Subject
 from choral.tables.binned import bins_of, protections
-from choral.tables.columns import Column, labels
+from choral.tables.columns import Column
 from choral.tables.recipe import Recipe
 
 MOST_NAMES = 8
@@ -145,9 +145,7 @@ def _columns(subject: Subject, recipe: Recipe) -> Html:
 
 
 def _values(column: Column) -> list[str]:
-    if column.edges is None:
-        return ["(missing)" if value is None else str(value) for value in column.values]
-    return [*labels(column.edges), *(["(missing)"] if None in column.values else [])]
+    return ["(missing)" if value is None else str(value) for value in column.values]
 
 
 def _code(text: str) -> Html:

@@ -67,6 +67,11 @@ def need(condition, claim, reason):
         raise ClaimFailed(claim, reason)
 
 
+def several(n, what):
+    """How many of what."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
 def brief(value):
     """The beginning of a value, in ASCII."""
     if isinstance(value, (str, list, tuple)):
@@ -529,6 +534,29 @@ def symbol(value, depth=0):
     raise ClaimFailed("law", f"an alphabet holds {brief(value)}, which is no value of the format")
 
 
+def spoken(value):
+    """The beginning of a value for people to read: texts as they are where these are plain, parts joined by +.
+
+    Plain are ASCII and the signs of intervals; what is outside is shown by its code points, and what could be taken for
+    something else (a number, several values, a missing one) stands in quotes.
+    """
+    if value is None:
+        return "missing"
+    if isinstance(value, dict) and len(value) == 1:
+        [(kind, content)] = value.items()
+        value = " + ".join(map(spoken, content[:9])) if kind == "tuple" else content
+        return value if len(value) <= 60 else f"{value[:60]}..."
+    if not isinstance(value, str):
+        return brief(value)
+    signs = "≥≤<>=[]()-_/.& " + "," * value.startswith("[")  # an interval has two ends
+    plain = value.translate(dict.fromkeys(map(ord, signs), "a"))
+    number = value.lstrip("+-").replace(".", "", 1).isdecimal()
+    if not plain.isascii() or not plain.isalnum() or number or value != value.strip() or value == "missing":
+        text = ascii(value[:60])
+        return text if len(text) <= 60 else f"{text[:60]}..."
+    return value if len(value) <= 60 else f"{value[:60]}..."
+
+
 def fraction_symbol(text):
     """The fraction, if it is in lowest terms and written plainly."""
     top, slash, bottom = text.removeprefix("-").partition("/")
@@ -691,10 +719,14 @@ class Table:
 
     def describe(self):
         """Lines that say what the law is."""
-        lines = [f"{len(self.cells)} cells over {len(self.columns)} columns, weights summing to {short(self.total)}"]
+        lines = [
+            f"{several(len(self.cells), 'cell')} over {several(len(self.columns), 'column')}, weights summing to "
+            f"{short(self.total)}"
+        ]
         for name, alphabet in zip(self.columns, self.alphabets):
-            values = ", ".join(brief(value) for value in alphabet[:8])
-            lines.append(f"{shown_name(name)}: {len(alphabet)} values ({values}{', …' if len(alphabet) > 8 else ''})")
+            values = ", ".join(spoken(value) for value in alphabet[:8])
+            more = ", …" if len(alphabet) > 8 else ""
+            lines.append(f"{shown_name(name)}: {several(len(alphabet), 'value')} ({values}{more})")
         found = hashlib.sha256()
         for number, cell in enumerate(sorted(self.cells)):
             item = repr((cell, f"{self.cells[cell]:x}"))
@@ -1631,7 +1663,7 @@ def check_groups(law, used, groups, budgets, channel, prior, stated, say):
         name = shown_group(group)
         if budget is None:
             independence(law, group, channel, found)
-            say(f"holds        {name} is independent of the code, exactly ({channel.codes} codes)")
+            say(f"holds        {name} is independent of the code, exactly ({several(channel.codes, 'code')})")
             continue
         kind, amount = budget
         if kind == "ratio":
