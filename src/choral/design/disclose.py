@@ -7,8 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from choral.describe.joint import Joint
 from choral.describe.kinds import needed
 from choral.describe.law import Law
@@ -32,6 +30,7 @@ from choral.proofs.group import GroupBound
 from choral.reductions.chain import reduced_problem
 from choral.solvers.fewer_codes import fewest, with_at_most
 from choral.solvers.lines.beside import Beside
+from choral.threads import one_thread
 from choral.version import __version__
 
 CLEARLY = 1e-9
@@ -132,8 +131,7 @@ def self_disclose(
 
 def solved(law: Law, problem: Problem, limits: Limits, beside: Beside | None = None) -> Disclosure:
     """The disclosure that solves a problem posed on a law, within limits, with what was found `beside` it."""
-    # One BLAS thread: chunks go to threads where that pays, and two pools of threads fight.
-    with limits.running() as clock, threadpool_limits(limits=1, user_api="blas"):
+    with limits.running() as clock, one_thread("blas"):
         clock.beside = beside
         if clock.stopped():
             nothing = trivial if problem.utility is None else nothing_told

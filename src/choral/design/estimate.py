@@ -11,7 +11,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from choral.describe.entropy import entropies, weighted_entropies
 from choral.describe.law import Law
@@ -25,6 +24,7 @@ from choral.problem.question import Question
 from choral.problem.solution import Status, floats_of
 from choral.reductions.chain import reduced_problem
 from choral.solvers.lines.sandwich import sandwiched
+from choral.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def estimated(law: Law, question: Question, limits: Limits) -> Estimate:
     >>> f"{found.bits:.4f} {found.right:.3f}"
     '0.0134 0.556'
     """
-    with limits.begun().running() as clock, threadpool_limits(limits=1, user_api="blas"):
+    with limits.begun().running() as clock, one_thread("blas"):
         problem = problem_of(law, question)
         with phase("looking for states that are alike"):
             small, _ = reduced_problem(problem)

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from choral.errors import LawError
 from choral.problem.kernel import Floats
+from choral.threads import one_thread
 
 Codes = npt.NDArray[np.int64]
 """Pieces, one row per record."""
@@ -67,7 +67,7 @@ class Model:
         ordered = np.column_stack([rank[codes[:, i]] for i, rank in enumerate(self.rank)]).astype(np.float64)
         several = hasattr(self.found, "staged_decision_function")
         stages = self.found.staged_decision_function if several else self.found.staged_predict
-        with threadpool_limits(1, user_api="openmp"):  # trees are small: threads that wait for each other cost more
+        with one_thread("openmp"):  # trees are small: threads that wait for each other cost more
             for stage in stages(ordered):
                 yield _columns(stage)
 
@@ -142,7 +142,7 @@ def taught(lesson: Lesson, trees: int, paired: bool) -> Model:
         interaction_cst=allowed,
         random_state=0,
     )
-    with threadpool_limits(1, user_api="openmp"):
+    with one_thread("openmp"):
         # one thread: the same points on every machine, and several lose more than they win where other work runs
         return Model(found.fit(ordered, lesson.target), rank, pairs)
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf
-from threadpoolctl import threadpool_limits
+
+from choral.threads import one_thread
 
 Array = NDArray[np.float64]
 Part = TypeVar("Part")
@@ -140,7 +141,7 @@ class Chunks:
 @contextmanager
 def threads(workers: int) -> Iterator[ThreadPoolExecutor | None]:
     """Give a pool of Python threads with one BLAS thread each, or none for one worker."""
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread("blas"):
         if workers == 1:
             yield None
         else:
