@@ -194,7 +194,7 @@ def line(name, source, frame, reveal, protect, split):
     release = ch.fit(source, reveal, protect)
     release.verify()
     seconds = time.process_time() - start
-    told = release.meaning.to_come.bits if release.meaning.to_come is not None else release.information
+    told = release.meaning.estimated.bits if release.meaning.estimated is not None else release.information
     bins, _ = boosted(frame, reveal)
     cut = {column.name: column.edges for column in release.recipe.columns if column.edges is not None}
     theirs, everything = private(frame, reveal, protect, bins, cut)

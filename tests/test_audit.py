@@ -138,7 +138,12 @@ def test_the_summary_names_each_leak_and_its_remedy(found):
     for words in ("independent of each of sex, race, exactly", "protect sex+race", "order=2", "pass every test"):
         assert words in text, words
     every = " ".join(map(str, found.findings))
-    for words in ("--also", "with 95 % confidence", "bits about any protected group", "add 'sex | school' to --protect"):
+    for words in (
+        "--also",
+        "with 95 % confidence",
+        "bits about any protected group",
+        "add 'sex | school' to --protect",
+    ):
         assert words in every, words
 
 

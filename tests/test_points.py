@@ -401,7 +401,7 @@ def test_codes_are_the_fewest_that_lose_a_percent():
 def test_an_audit_says_what_is_told_about_records_to_come_and_bounds_nothing_by_the_table(release):
     found = release.audit()
     said = " ".join(found.notes)
-    assert "codes of records that the points did not see tell" in said
+    assert "codes of records that the points did not see tell some" in said
     assert "takes records that the score never saw" in said
     assert not found.out_of_sample
 
@@ -600,8 +600,8 @@ def test_what_chance_tells_is_what_a_channel_tells_more_about_its_own_records():
 
 def test_what_is_told_of_the_table_alone_is_a_warning(release, monkeypatch):
     assert not [line for line in first_lines(release) if "records to come" in line]
-    nothing = replace(release.meaning.to_come, bits=0.0)
-    monkeypatch.setattr(Meaning, "to_come", nothing)
+    nothing = replace(release.meaning.estimated, bits=0.0)
+    monkeypatch.setattr(Meaning, "estimated", nothing)
     [line] = first_lines(release)
     assert line.startswith("WARNING      of records to come this tells 0 bits, where it tells 0.")
 

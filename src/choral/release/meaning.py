@@ -7,7 +7,7 @@ know the records that they were learned from; and that of records which points d
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -86,7 +86,7 @@ class Meaning:
         return Published(law, ordered, self.release.disclosure.exact_channel)
 
     @cached_property
-    def to_come(self) -> Leakage | None:
+    def estimated(self) -> Leakage | None:
         """What the code tells about the target of records that the points did not see, less what chance tells."""
         if self.held_out is None:
             return None
@@ -94,6 +94,19 @@ class Meaning:
         found, values = self.held_out.leakage(reveal), len(self.held_out.weights(reveal))
         chance = told_by_chance(form_of(self.release.disclosure.problem).nullity, self.release.codes, values, records)
         return replace(found, bits=max(0.0, found.bits - chance))
+
+    @cached_property
+    def error(self) -> float:
+        """The standard error of what is estimated of records to come, in bits."""
+        if self.held_out is None:
+            return 0.0
+        return standard_error(self.held_out.weights(self.release.recipe.reveal), self.held_out_records)
+
+    @cached_property
+    def to_come(self) -> Leakage | None:
+        """What is said of records to come: what is estimated, less a standard error: few records may flatter by chance."""
+        found = self.estimated
+        return None if found is None else replace(found, bits=max(0.0, found.bits - self.error))
 
     @cached_property
     def known_score(self) -> list[Leakage]:
@@ -211,8 +224,8 @@ class Meaning:
         else:
             guess = f"guess right {percent(self.to_come.guess_after)}"
         return [
-            f"to come      codes of records that the points did not see tell {in_bits(self.to_come.bits)}, and {guess} "
-            f"(cross-fitted on {self.held_out_records} records){also}"
+            f"to come      codes of records that the points did not see tell some {in_bits(self.to_come.bits)}, and {guess} "
+            f"(cross-fitted on {self.held_out_records} records, less a standard error of {in_bits(self.error)}){also}"
         ]
 
     def said_of_the_score(self) -> list[str]:
@@ -247,6 +260,7 @@ class Meaning:
             "guess_before": float(self.told.guess_before),
             "guess_after": float(self.told.guess_after),
             "to_come": None if self.to_come is None else self.to_come.to_json(),
+            "to_come_error": self.error,
             "known_score": [leak.to_json() for leak in self.known_score],
         }
 
@@ -309,3 +323,28 @@ def told_by_chance(nullity: int, codes: int, values: int, records: int) -> float
         return 0.0
     kept = 1 - math.pow(codes, -2 / (values - 1))
     return nullity * (values - 1) * kept / (2 * records * math.log(2))
+
+
+def standard_error(weights: Mapping[Any, Mapping[int, int]], records: int) -> float:
+    """That of the bits that codes tell about a target, from this many records; `weights` are those of codes, for each value.
+
+    The bits are the mean of log p(w, y) / p(w) p(y) over records; the error is that of a mean.
+
+    >>> standard_error({0: {0: 50}, 1: {1: 50}}, 100)
+    0.0
+    >>> round(standard_error({0: {0: 50}, 1: {0: 25, 1: 25}}, 100), 4)  # log2 of 4/3, 2/3 and 2, in 50, 25 and 25 of 100
+    0.057
+    """
+    whole = sum(n for row in weights.values() for n in row.values())
+    coded: dict[int, int] = {}
+    for row in weights.values():
+        for code, n in row.items():
+            coded[code] = coded.get(code, 0) + n
+    bits = [
+        (n / whole, math.log2(Fraction(n * whole, sum(row.values()) * coded[code])))
+        for row in weights.values()
+        for code, n in row.items()
+        if n
+    ]
+    mean = math.fsum(p * x for p, x in bits)
+    return math.sqrt(math.fsum(p * (x - mean) ** 2 for p, x in bits) / records)

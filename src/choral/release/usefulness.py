@@ -56,7 +56,7 @@ def warning(release: Release) -> str:
 
 def forgotten(release: Release) -> str:
     """That hardly anything of what is told about the table is told about records to come; nothing where it is."""
-    to_come = release.meaning.to_come
+    to_come = release.meaning.estimated
     if to_come is None or not release.information or to_come.bits >= LITTLE * release.information:
         return ""
     return (
