@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -127,3 +130,16 @@ def test_a_confidence_is_said_in_percent():
     found = ch.audit(release, confidence=0.9)
     said = [finding.sentence for finding in found.findings]
     assert any("with 90 % confidence" in sentence for sentence in said), said
+
+
+def test_an_error_has_arguments_in_python_and_options_in_the_shell(tmp_path):
+    rows = [{**row, "my name": f"n{i}"} for i, row in enumerate(people(60))]
+    with pytest.raises(ProblemError) as caught:
+        ch.fit(rows, "ill", ["sex"], use=["sex", "my name"])
+    assert 'drop=["my name"]' in str(caught.value)
+    assert "--" not in str(caught.value)
+    assert "--drop 'my name'" in caught.value.remedy  # what the command line prints
+    asked = ["fit", written(tmp_path / "t.csv", rows), "--reveal", "ill", "--protect", "sex", "--use", "sex,my name"]
+    command = [Path(sys.executable).with_name("choral"), *asked, "-o", tmp_path / "r.choral"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "--drop 'my name'" in shown.stderr

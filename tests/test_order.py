@@ -254,7 +254,7 @@ def test_codes_alone_are_audited_with_the_key(few, tmp_path):
     assert failed(numbered) == {"row"}
     same, others = ([t.statistic for t in one.output.tests if t.order is None] for one in (alone, numbered))
     assert same == others, "each line was joined with its row"
-    with pytest.raises(ReleaseFileError, match="--key"):
+    with pytest.raises(ReleaseFileError, match="key="):
         audit(replace(release, key=None), source, tmp_path / "keyed.csv")
 
 

@@ -107,7 +107,7 @@ def test_a_target_that_is_missing_in_some_rows_is_left_out_and_said(tmp_path):
         row["W"] = None
     table = write(tmp_path / "t.csv", rows)
     done = command("fit", table, tmp_path, "--use", "sex,region")
-    assert "9 rows without a value of W were not counted" in done.output
+    assert "9 rows have no value of W and were not counted" in done.output
     release = ch.load_release(tmp_path / "r.choral")
     assert release.recipe.table_rows == len(rows) - 9
     assert release.disclosure.problem.target.values == (0, 1)

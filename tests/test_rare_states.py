@@ -155,7 +155,7 @@ def test_where_all_that_is_used_is_protected_merging_is_as_it_was():
 
 
 def test_advice_to_merge_less_says_how_many_states_that_gives():
-    with pytest.raises(ProblemError, match="--min-count 1 merges nothing and gives 24 states for 600 records"):
+    with pytest.raises(ProblemError, match="min_count=1 merges nothing and gives 24 states for 600 records"):
         fit(rows(), "W", ["sex"], ["sex", "a", "b"], min_count=10_000, rare="merge")
 
 

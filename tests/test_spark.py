@@ -217,7 +217,7 @@ def test_fit_refuses_what_duckdb_refuses(running, table, tmp_path, monkeypatch):
     monkeypatch.setattr(counts, "MOST_CELLS", 100)
     many = len(set(zip(*(table[name].to_pylist() for name in ("sex", "age", "income")), strict=True)))
     with pytest.raises(
-        TooLargeError, match=f"{many} different combinations .* 'age', which has 392 values: --bins age=4"
+        TooLargeError, match=f"{many} different combinations .* 'age', which has 392 values: bins=.age=4."
     ):
         spark.fit(path, reveal="income", use=["sex", "age"])
     with pytest.raises(LawError, match="no rows"):

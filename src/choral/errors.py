@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import json
+import re
 from collections.abc import Iterable
+
+OPTION = re.compile(r"--(?P<name>[a-z][a-z-]*)(?: (?P<value>'[^']*'|[^\s']+?)(?=[.,;:)]*(?:\s|$)))?")
+SAID_TWICE = re.compile(r"(?P<name>[a-z_]+)=(?P<value>\S+)(?P<between>[^()=]*) \(--[^()]*\)")
+LISTS, NUMBERS = ("drop", "use", "missing-marks"), ("min-count", "codes", "time-limit", "order", "precision")
+FLAGS = {"force": "force=True", "no-header": "header=False", "other-people": "other_people=True"}
+SHELL = ("json", "engine", "master", "verbose", "arrange", "with-rows")
+"""Options that have no argument of this name in Python."""
 
 
 class ChoralError(Exception):
     """The root of all errors that choral raises on purpose.
 
-    `what` names the value and the place; `remedy` says what to do about it.
+    `what` names the value and the place; `remedy` says what to do about it, with options as the command line has them. As
+    text, which is what Python shows, it has the arguments in their place (`in_python`).
     """
 
     def __init__(self, what: str, remedy: str = "") -> None:
@@ -18,7 +28,7 @@ class ChoralError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.what} {self.remedy}".strip()
+        return in_python(f"{self.what} {self.remedy}".strip())
 
 
 class LawError(ChoralError, ValueError):
@@ -76,6 +86,34 @@ class VerificationError(ChoralError):
         super().__init__(f"The claim '{claim}' fails: {reason}", "Do not release or rely on this result.")
         self.claim = claim
         self.reason = reason
+
+
+def in_python(text: str) -> str:
+    """A text with arguments of Python where it has options of the command line.
+
+    >>> in_python("Leave it out: --drop 'a,b c'. Or bin it (--bins x=4), or lower min_count: --min-count 1 merges nothing.")
+    'Leave it out: drop=["a", "b c"]. Or bin it (bins="x=4"), or lower min_count: min_count=1 merges nothing.'
+    >>> print(in_python("Say missing='value' (--missing value). Leave out --use to learn, or --no-header, or --use A,B."))
+    Say missing='value'. Leave out use= to learn, or header=False, or use=["A", "B"].
+    """
+    return OPTION.sub(_argument, SAID_TWICE.sub(r"\g<name>=\g<value>\g<between>", text)) if "--" in text else text
+
+
+def _argument(found: re.Match[str]) -> str:
+    name, value = found["name"], found["value"]
+    if name in SHELL:
+        return found[0]
+    if name in FLAGS:
+        return found[0].replace(f"--{name}", FLAGS[name])
+    argument, end = name.replace("-", "_"), found.end()
+    quoted = value is not None and value.startswith("'")
+    ends = end == len(found.string) or found.string[end] in ".,;:)"
+    if value is None or not (quoted or ends or re.search(r"[A-Z0-9=,_|]", value)):
+        return f"{argument}={'' if value is None else f' {value}'}"
+    value = value.strip("'")
+    if name in LISTS:
+        return f"{argument}={json.dumps(value.split(','), ensure_ascii=False)}"
+    return f"{argument}={value if name in NUMBERS else json.dumps(value, ensure_ascii=False)}"
 
 
 def did_you_mean(wrong: object, known: Iterable[object]) -> str:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from shlex import quote
 from typing import Any
 
 from choral.describe.display import counted
@@ -323,7 +324,7 @@ def united(table: Source, roles: Roles, earlier: Recipe) -> Roles:
         raise ProblemError(
             f"The earlier release looks at {', '.join(left_out)}, which `use` leaves out; codes of a second release are "
             "pairs with the earlier ones, and look at the same columns.",
-            f"If the new code may look at all of these, say so: --use {whole}. If not, and if "
+            f"If the new code may look at all of these, say so: --use {quote(whole)}. If not, and if "
             "nothing of the first release was given out, fit it anew without them.",
         )
     use = (*earlier.use, *(name for name in roles.use if name not in earlier.use))

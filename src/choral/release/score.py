@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class Scored:
         ]
         said += [
             f"{name} alone guesses {'+'.join(self.roles.reveal)} right {100 * right:.0f} %: if it is made from it, or known "
-            f"only after it, leave it out (--drop {name})"
+            f"only after it, leave it out (--drop {quote(name)})"
             for name, right in nearly.items()
             if name not in protected
         ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from choral.describe.display import counted
@@ -77,7 +78,7 @@ def complete(
         if kind is None and type_.strip('"') != "NULL":
             error = LawError(
                 f"The column '{name}' of {table.name} holds {type_}.",
-                f"A column holds {', '.join(KINDS.values())}: convert it, or leave it out (--drop {name}).",
+                f"A column holds {', '.join(KINDS.values())}: convert it, or leave it out (--drop {quote(name)}).",
             )
             found.append(Trouble(name, error, f"holds {type_}", "drop"))
             continue
@@ -86,7 +87,9 @@ def complete(
     [(rows, *present)] = _rows(table, f"SELECT {counted} FROM {table.sql}")
     for name, n in zip([*values], present, strict=True):
         if n == 0:
-            error = LawError(f"The column '{name}' of {table.name} has no values.", f"Leave it out (--drop {name}).")
+            error = LawError(
+                f"The column '{name}' of {table.name} has no values.", f"Leave it out (--drop {quote(name)})."
+            )
             found.append(Trouble(name, error, "has no values", "drop"))
             del values[name]
         elif missing == "error" and n < rows:
@@ -168,7 +171,7 @@ def too_many(sizes: Mapping[str, int], numeric: Sequence[str], many: int) -> Too
     size = f"'{largest}', which has {sizes[largest]} values"
     return TooLargeError(
         f"The columns {', '.join(sizes)} take {many} different combinations of values.",
-        f"Bin {size}: --bins {largest}=4." if numeric else f"Group the values of {size}, or leave it out.",
+        f"Bin {size}: --bins {quote(f'{largest}=4')}." if numeric else f"Group the values of {size}, or leave it out.",
     )
 
 
@@ -189,14 +192,16 @@ def _column(
     many = len(listed)
     if many > most:
         [(many,)] = _rows(table, f"SELECT count(*) FROM ({distinct})")
-    drop = f" (--drop {name})" if name not in roles.reveal else ""
-    remedy = f"Bin it: --bins {name}={BINS}." if kind in NUMERIC else f"Group its values, or leave it out{drop}."
+    drop = f" (--drop {quote(name)})" if name not in roles.reveal else ""
+    remedy = (
+        f"Bin it: --bins {quote(f'{name}={BINS}')}." if kind in NUMERIC else f"Group its values, or leave it out{drop}."
+    )
     way = "bins" if kind in NUMERIC else "" if name in roles.reveal else "drop"
     if many == rows > 1 and (_protected(roles, name) or name in roles.use):
         error: ChoralError = ProblemError(
             f"The {'protected' if _protected(roles, name) else 'used'} column '{name}' has as many values as there are rows, "
             f"{rows}: each record would be a state of its own.",
-            f"{remedy} If it identifies records, leave it out: --id {name}, or --drop {name}.",
+            f"{remedy} If it identifies records, leave it out: --id {quote(name)}, or --drop {quote(name)}.",
         )
         unique = "drop" if kind == "int" and way == "bins" else way
         return Trouble(name, error, f"has as many values as there are rows, {rows}", unique, unique=True)

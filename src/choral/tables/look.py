@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
+from shlex import quote
 from typing import Any
 
 from choral.describe.display import counted
@@ -96,7 +97,8 @@ class Look:
             names = ",".join(column.name for column in asked)
             raise ProblemError(
                 f"{'This column gives' if len(asked) == 1 else 'These columns give'} the target away: {what}.",
-                f"If it is not known before the target is, leave it out: --drop {names}. If a code may be made of it, name "
+                f"If it is not known before the target is, leave it out: --drop {quote(names)}. If a code may be made of "
+                "it, name "
                 "all columns to look at: --use.",
             )
 

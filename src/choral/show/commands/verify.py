@@ -125,7 +125,7 @@ def _loaded(document: dict[str, Any], release: Path) -> tuple[Disclosure | None,
     except VerificationError as error:
         return None, error.reason
     except ChoralError as error:
-        return None, str(error)
+        return None, f"{error.what} {error.remedy}".strip()
 
 
 def _reason_against_recipe(document: dict[str, Any], found: Disclosure | None, foreign: str | None) -> str | None:
@@ -143,5 +143,5 @@ def _reason_against_recipe(document: dict[str, Any], found: Disclosure | None, f
     except VerificationError as error:
         return error.reason
     except ReleaseFileError as error:
-        return str(error)
+        return f"{error.what} {error.remedy}".strip()
     return ""
