@@ -278,7 +278,7 @@ def test_fit_warns_of_rows_that_are_left_out(tmp_path, monkeypatch):
     asked = ["--reveal", "income", "--protect", "sex", "--use", "sex,job", "--missing", "drop"]
     ended = run("fit", "gaps.csv", *asked, "-o", "r.choral")
     assert ended.exit_code == 0
-    assert "WARNING      30 rows with a missing value were left out" in ended.output
+    assert "WARNING      30 rows have a missing value: left out" in ended.output
     assert json.loads(run("fit", "gaps.csv", *asked, "-o", "s.choral", "--json").stdout)["left_out"] == 30
 
 
@@ -310,7 +310,7 @@ def test_a_second_release_by_command(folder, monkeypatch):
         (["fit", "example:clinic", "-o", "x", "--card", "y"], "law without a table"),
         (
             ["fit", "people.csv", "-o", "x", "--reveal", "income", "--after", "people.csv"],
-            "cannot be read as a release",
+            "is a table, not a release",
         ),
         (["decode", "people.csv", "people.csv", "-o", "x.csv"], "not a public card"),
     ],

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import choral as ch
-from choral.errors import ProblemError
+from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
+from choral.release.card import load_card
 from choral.show.cli import app
 from choral.verifier.values import spoken
 
@@ -143,3 +146,56 @@ def test_an_error_has_arguments_in_python_and_options_in_the_shell(tmp_path):
     command = [Path(sys.executable).with_name("choral"), *asked, "-o", tmp_path / "r.choral"]
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "--drop 'my name'" in shown.stderr
+
+
+def test_what_is_no_table_and_what_is_no_release_is_said(tmp_path):
+    with pytest.raises(LawError, match=r"The list is empty: a table needs at least one record\. Give records"):
+        ch.fit([])
+    table = written(tmp_path / "t.csv", people())
+    for command in ("audit", "verify", "report", "points", "card"):
+        more = ["-o", tmp_path / "page.html"] if command == "report" else []
+        with pytest.raises(
+            ReleaseFileError, match=r"t\.csv is a table, not a release\. .* choral fit \S*t.csv --reveal"
+        ):
+            run(command, table, *more)
+
+
+def test_all_wrong_names_are_reported_at_once_each_with_the_nearest():
+    with pytest.raises(ColumnError) as caught:
+        ch.fit(people(), "il", ["sx", "sex | jbo"], use=["sex", "jobs", "zzzzz"], drop=["sez"])
+    said = str(caught.value)
+    assert said.startswith(
+        "6 names are no columns of the table: `drop` names 'sez' (did you mean 'sex'?); `reveal` names 'il' "
+    )
+    for wrong, right in (("il", "ill"), ("sx", "sex"), ("jbo", "job"), ("jobs", "job")):
+        assert f"names '{wrong}' (did you mean '{right}'?)" in said
+    assert "names 'zzzzz'." in said
+    with pytest.raises(ColumnError, match=r"^`protect` names 'sx', which is no column\. Did you mean 'sex'\?$"):
+        ch.fit(people(), "ill", ["sx"])
+
+
+def test_a_card_is_printed_in_words_and_written_by_a_command(tmp_path):
+    release = ch.fit(people(), "ill", ["sex"])
+    release.save(tmp_path / "r.choral")
+    said = str(release.card())
+    assert "independent of sex" in " ".join(said.split())
+    assert max(map(len, said.splitlines())) <= 80
+    first = [f"{100 * p:g} %" for p in release.card().p_w_given_y[0]]
+    assert re.search(r"^ +0 .*" + " +".join(map(re.escape, first)) + "$", said, re.M)
+    shown = run("card", tmp_path / "r.choral", "--out", tmp_path / "card.json", "--ledger", tmp_path / "l.ledger")
+    assert said in shown.stdout
+    assert load_card(tmp_path / "card.json").document == release.card().document
+    assert (tmp_path / "l.ledger").exists()  # a card that nobody remembers could be published twice
+    assert said in run("card", tmp_path / "card.json").stdout
+    assert json.loads(run("card", tmp_path / "r.choral", "--json").stdout) == release.card().document
+
+
+def test_scikit_learn_names_the_target_as_whoever_fits_does():
+    pandas, codes = pytest.importorskip("pandas"), pytest.importorskip("choral.sklearn").PrivateCodes
+    frame = pandas.DataFrame(people())
+    with pytest.raises(ProblemError, match=r"y has one class, 1: "):
+        codes(["sex"]).fit(frame[["sex", "job"]], np.ones(len(frame), dtype=int))
+    each = pandas.Series([f"n{i // 3}" for i in range(len(frame))], name="person")
+    x = frame.assign(x=range(len(frame)), z=lambda f: f.x % 41)
+    with pytest.raises(ProblemError, match="target 'person'"):
+        codes(["sex"]).fit(x[["sex", "job", "z"]], each)

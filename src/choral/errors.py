@@ -43,6 +43,14 @@ class ColumnError(ChoralError, LookupError):
     """A column or a value that the law does not have."""
 
 
+class UnknownColumnError(ColumnError):
+    """A name that is no column: `named` in the argument `where`."""
+
+    def __init__(self, what: str, remedy: str, where: str, named: str) -> None:
+        super().__init__(what, remedy)
+        self.where, self.named = where, named
+
+
 class ProblemError(ChoralError, ValueError):
     """A disclosure problem that cannot be posed: what to reveal, protect or use does not fit together."""
 
@@ -96,7 +104,8 @@ def in_python(text: str) -> str:
     >>> print(in_python("Say missing='value' (--missing value). Leave out --use to learn, or --no-header, or --use A,B."))
     Say missing='value'. Leave out use= to learn, or header=False, or use=["A", "B"].
     """
-    return OPTION.sub(_argument, SAID_TWICE.sub(r"\g<name>=\g<value>\g<between>", text)) if "--" in text else text
+    said, command, rest = text.partition("choral fit ")  # a line for the shell stays one
+    return OPTION.sub(_argument, SAID_TWICE.sub(r"\g<name>=\g<value>\g<between>", said)) + command + rest
 
 
 def _argument(found: re.Match[str]) -> str:

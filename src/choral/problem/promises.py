@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
 
 from choral.describe.joint import Joint
-from choral.errors import ColumnError, ProblemError, did_you_mean
+from choral.errors import ColumnError, ProblemError, UnknownColumnError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,8 @@ def promise_about(names: Sequence[str], entry: str | Promise) -> Promise:
     columns = (*promise.hidden, *promise.known)
     for name in columns:
         if name not in names:
-            raise ColumnError(
-                f"`protect` names '{name}' in '{promise.written}', which is no column.", did_you_mean(name, names)
-            )
+            what = f"`protect` names '{name}' in '{promise.written}', which is no column."
+            raise UnknownColumnError(what, did_you_mean(name, names), "protect", name)
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
         raise ProblemError(

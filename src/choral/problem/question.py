@@ -8,7 +8,7 @@ from itertools import combinations
 from operator import index
 from typing import Any, TypeAlias
 
-from choral.errors import ColumnError, ProblemError, did_you_mean
+from choral.errors import ProblemError, UnknownColumnError, did_you_mean
 from choral.problem.promises import Promise, is_conditional, promise_about, split_promises, twice
 from choral.problem.utility import Cells, Squares, Utility
 
@@ -134,7 +134,8 @@ def _columns(names: Sequence[str], listed: Names, where: str) -> tuple[str, ...]
         raise ProblemError(f"`{where}` is empty.", "Name at least one column.")
     for name in columns:
         if not isinstance(name, str) or name not in names:
-            raise ColumnError(f"`{where}` names '{name}', which is no column.", did_you_mean(name, names))
+            what = f"`{where}` names '{name}', which is no column."
+            raise UnknownColumnError(what, did_you_mean(name, names), where, str(name))
     if len(set(columns)) < len(columns):
         again = next(name for name in columns if columns.count(name) > 1)
         raise ProblemError(f"`{where}` names '{again}' twice in '{'+'.join(columns)}'.", "Name each column once.")

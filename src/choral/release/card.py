@@ -23,6 +23,7 @@ from choral.exact import certificate
 from choral.files import check_output, keep_apart, whole_file, write_whole
 from choral.release.advice import Shown, advice, columns_of
 from choral.release.card_form import misfit
+from choral.release.card_words import card_words
 from choral.release.file import CARD_FORMAT, Release, format_of
 from choral.release.given import InWords, in_words
 from choral.release.rounding import Rounded, rounded
@@ -77,6 +78,10 @@ class Card:
     def p_w_given_y(self) -> list[list[float] | None]:
         """The posterior of the target for each code, rounded; None where the code is too rare to tell."""
         return [None if row is None else list(row) for row in self.document["p_w_given_y"] or []]
+
+    def __str__(self) -> str:
+        """The card in words."""
+        return card_words(self.document)
 
     @property
     def text(self) -> str:

@@ -27,6 +27,7 @@ from choral.ledger.identity import KEY_BYTES
 from choral.problem.kernel import MOST_LISTED
 from choral.release.agreement import check_recipe
 from choral.release.keys import KEY_CHECK, KEY_FORMAT, bytes_of, check_of, read_key
+from choral.release.mistaken import check_no_table
 from choral.tables.binned import bins_of, protections
 from choral.tables.look import Look
 from choral.tables.points import Points
@@ -355,6 +356,7 @@ def load_release(path: str | os.PathLike[str], key_path: str | os.PathLike[str] 
 
 def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | None = None) -> Release | Disclosure:
     """What a release file holds: the release of a table, or a disclosure without a recipe; verified as in `load`."""
+    check_no_table(path)
     try:
         document = read_document(path)
     except ReleaseFileError:

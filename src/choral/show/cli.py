@@ -11,6 +11,7 @@ import typer
 
 from choral.errors import ChoralError, ProblemError
 from choral.show.commands import audit as audit_command
+from choral.show.commands import card as card_command
 from choral.show.commands import decode as decode_command
 from choral.show.commands import disclose as disclose_command
 from choral.show.commands import fit as fit_command
@@ -104,6 +105,7 @@ app.command(epilog=outlook_commands.PLAN)(outlook_commands.plan)
 app.command(epilog=fit_command.EXAMPLES)(fit_command.fit)
 app.command(epilog=disclose_command.EPILOG)(disclose_command.disclose)
 app.command(epilog=points_command.EXAMPLES)(points_command.points)
+app.command(epilog=card_command.EXAMPLES)(card_command.card)
 app.command(epilog=decode_command.EXAMPLE)(decode_command.decode)
 app.command(epilog=audit_command.EXAMPLE)(audit_command.audit)
 app.command(epilog=report_command.EXAMPLE)(report_command.report)

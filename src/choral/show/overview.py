@@ -21,6 +21,7 @@ SECTIONS = {
         "fit": "from a table to a release that is private exactly, and verified",
         "points": "what each column adds to the score of a release",
         "disclose": "draw the codes of all records of a table",
+        "card": "what the public gets with the codes, printed or written",
         "decode": "what codes say, for whoever has them and the public card",
     },
     "Check": {

@@ -7,8 +7,8 @@ sticky draws are the same as for tables.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -140,7 +140,9 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             check_classification_targets(labels)
         classes = np.unique(labels)
         if len(classes) < 2:
-            raise ProblemError(f"y has one class, {classes[0]!r}: there is nothing to tell.", "Give at least two.")
+            raise ProblemError(
+                f"y has one class, {classes.tolist()[0]!r}: there is nothing to tell.", "Give at least two."
+            )
         target = TARGET
         while target.casefold() in map(str.casefold, columns):
             target += "_"
@@ -149,7 +151,7 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ColumnError(f"X has no column '{id}' to identify records by.", did_you_mean(id, columns))
         table = {name: column for name, column in columns.items() if name != id}
         source = open_table({**table, target: _array(labels)})
-        with closing(source.connection):
+        with closing(source.connection), _called(target, y):
             protect = None if self.protect is None else [self._group(group) for group in self.protect]
             use = None if self.use is None else [self._name(place) for place in self.use]
             question = Question(target, protect, use, self.order, utility=self.utility)
@@ -297,6 +299,18 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 class Disclosure(PrivateCodes):
     """The earlier name of `PrivateCodes`, under which pipelines call it "disclosure"; `choral.Disclosure` is a channel."""
+
+
+@contextmanager
+def _called(target: str, y: Any) -> Iterator[None]:
+    """Errors about the target name it as whoever fits does: by the name of y, or as y."""
+    try:
+        yield
+    except ChoralError as error:
+        name = str(getattr(y, "name", None) or "y")
+        error.what, error.remedy = (text.replace(f"'{target}'", f"'{name}'") for text in (error.what, error.remedy))
+        error.args = (error.what, error.remedy)
+        raise
 
 
 def _array(values: npt.NDArray[Any]) -> Any:

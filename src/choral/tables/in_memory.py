@@ -24,6 +24,10 @@ def arrow_of(frame: Any) -> Any:
     import pyarrow as pa
 
     kind = type(frame).__name__
+    if isinstance(frame, list | tuple) and not frame:
+        raise LawError(
+            f"The {kind} is empty: a table needs at least one record.", 'Give records: [{"age": 40, "sex": "f"}, …].'
+        )
     try:
         if isinstance(frame, pa.RecordBatchReader):
             table = frame.read_all()

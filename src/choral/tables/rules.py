@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from choral.describe.reading import readable_names
-from choral.errors import ColumnError, LawError, ProblemError
+from choral.errors import ChoralError, ColumnError, LawError, ProblemError, UnknownColumnError, did_you_mean
 from choral.problem.promises import Promise
 from choral.problem.question import Question, Roles
 from choral.tables.bins import Bins
@@ -20,6 +20,8 @@ from choral.verifier.names import why_unreadable
 
 MIN_COUNT = 5
 """Combinations of used values that occur less often are merged, unless told: of fewer records a frequency says little."""
+MOST_WRONG = 20
+"""Wrong names that are listed."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,27 @@ class TableRules:
         try:
             return self._roles(table, question)
         except ColumnError as error:
+            wrong = self._wrong(table, question, error)
+            if len(wrong) > 1:
+                raise _all_wrong(wrong, table) from None
             if error.what.endswith(table.headerless):
                 raise
             raise ColumnError(f"{error.what}{table.headerless}", error.remedy) from None
+
+    def _wrong(self, table: Source, question: Question, first: ColumnError) -> list[UnknownColumnError]:
+        """All names that are no columns: each in turn is taken for one, and it is asked again."""
+        wrong: list[UnknownColumnError] = []
+        error: ChoralError = first
+        while isinstance(error, UnknownColumnError) and len(wrong) < MOST_WRONG:
+            wrong.append(error)
+            known = {**table.columns, **{one.named: "VARCHAR" for one in wrong}}
+            try:
+                self._roles(replace(table, columns=known), question)
+            except ChoralError as another:
+                error = another
+            else:
+                break
+        return wrong
 
     def _roles(self, table: Source, question: Question) -> Roles:
         if self.id is not None:
@@ -162,3 +182,14 @@ def _texts(said: Any) -> Iterator[str]:
     elif isinstance(said, Iterable):
         for part in said:
             yield from _texts(part)
+
+
+def _all_wrong(wrong: Sequence[UnknownColumnError], table: Source) -> ColumnError:
+    """All wrong names in one message, each with the name that it is nearest to."""
+    listed = []
+    for one in wrong:
+        hint = did_you_mean(one.named, table.columns)
+        near = f" ({hint[0].lower()}{hint[1:]})" if hint.endswith("?") else ""
+        listed.append(f"`{one.where}` names '{one.named}'{near}")
+    what = f"{len(wrong)} names are no columns of {table.name}: {'; '.join(listed)}.{table.headerless}"
+    return ColumnError(what, did_you_mean("", table.columns))

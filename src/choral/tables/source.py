@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from choral.errors import ColumnError, FieldError, LawError, ProblemError, did_you_mean
+from choral.errors import FieldError, LawError, ProblemError, UnknownColumnError, did_you_mean
 from choral.tables import forms
 from choral.tables.dialect import HEADERLESS, MORE_THAN_ONCE
 from choral.tables.duckdb_words import plain_words
@@ -160,9 +160,11 @@ class Source:
         """Raise unless each of these is a column, spelled as it stands in the table."""
         for name in names:
             if name not in self.columns:
-                raise ColumnError(
+                raise UnknownColumnError(
                     f"`{where}` names '{name}', which is no column of {self.name}.{self.headerless}",
                     did_you_mean(name, self.columns),
+                    where,
+                    name,
                 )
 
 

@@ -33,8 +33,10 @@ def verified(
 ) -> int:
     """Print what is claimed and what holds; the exit status is 0 only if all that was asked for does."""
     from choral.phases import phase
+    from choral.release.mistaken import check_no_table
     from choral.verifier import command
 
+    check_no_table(release)
     options = [*(["--privacy"] if privacy else []), *([] if budget is None else ["--budget", str(budget)])]
     read: list[dict[str, Any]] = []
     said = StringIO()
