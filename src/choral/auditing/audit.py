@@ -375,14 +375,12 @@ def _notes(name: str, found: Tabulated) -> list[str]:
     if found.dropped:
         notes.append(
             f"{name}: {counted(found.dropped, 'row', 'lacks a value and gets', 'lack a value and get')} no code, which is "
-            "itself "
-            "an output; it is counted as one code more."
+            "itself an output; it is counted as one code more."
         )
     if found.refused:
         notes.append(
             f"{name}: {counted(found.refused, 'row', 'has no state and is', 'have no state and are')} refused, which is "
-            "itself an "
-            "output."
+            "itself an output."
         )
     if found.left_out:
         notes.append(

@@ -219,8 +219,9 @@ class _Run:
         if self.first_unseen is not None and self.release.recipe.unseen != "code":
             what = _what_is_unseen(self.release.recipe, self.source, self.first_unseen)
             raise ColumnError(
-                f"{self.unseen} of {counted(self.rows, 'row')} of {self.source.name} with values that were not seen when the "
-                f"release was fitted; the first is row {self.first_unseen + 1}, {what}. Nothing was written.",
+                f"{self.unseen} of {counted(self.rows, 'row')} of {self.source.name} {'has' if self.unseen == 1 else 'have'} "
+                f"values that were not seen when the release was fitted; the first is row {self.first_unseen + 1}, {what}. "
+                "Nothing was written.",
                 "Leave these rows out, or fit with --unseen code, which gives them a code of their own.",
             )
 

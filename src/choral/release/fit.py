@@ -185,7 +185,8 @@ def fit(
         rows = whole.rows() if rules.missing == "value" else release.recipe.table_rows
     if rows > release.recipe.table_rows:
         target, uncounted = " and ".join(release.recipe.reveal), rows - release.recipe.table_rows
-        said = f"{uncounted} of {counted(rows, 'record')} of {table.name} without a value of {target}: not counted."
+        have = "has" if uncounted == 1 else "have"
+        said = f"{uncounted} of {counted(rows, 'record')} of {table.name} {have} no value of {target}: they are not counted."
         warnings.warn(said, TableWarning, stacklevel=2)
     return release
 

@@ -61,7 +61,6 @@ def _check(table: Source, name: str, option: str, where: str = "", whole: bool =
             f"SELECT count(*) FILTER ({bad}), count(*) FILTER (({value}) > 0) FROM {table.sql} WHERE TRUE{where}"
         ).fetchall()
     if wrong or not positive:
-        what = (
-            f"{counted(wrong, 'row')} of {table.name} without one, or less than zero" if wrong else "all of it is zero"
-        )
+        none = f"{counted(wrong, 'row')} of {table.name} {'has' if wrong == 1 else 'have'} none, or less than zero"
+        what = none if wrong else "all of it is zero"
         raise LawError(f"In '{name}', which is to be {option}, {what}.", "Correct them, or leave these rows out.")

@@ -146,9 +146,8 @@ class _Run:
         if unseen and self.release.recipe.unseen != "code":
             [one, *_] = self._some(drawn, CODE, self.drawing.unseen)
             raise ColumnError(
-                f"{unseen} of {counted(done, 'row')} of {self.table.name} with values that were not seen when the release "
-                "was fitted; "
-                f"one is that with {self.id} = {one}. Nothing was written.",
+                f"{unseen} of {counted(done, 'row')} of {self.table.name} {'has' if unseen == 1 else 'have'} values that "
+                f"were not seen when the release was fitted; one is that with {self.id} = {one}. Nothing was written.",
                 "Leave these rows out, or fit with --unseen code, which gives them a code of their own.",
             )
         conflict = entry.settle()
