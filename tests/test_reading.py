@@ -217,6 +217,6 @@ def test_a_name_that_a_header_has_twice_is_numbered_and_none_of_the_two_is_meant
 
 def test_python_says_that_records_without_the_target_are_not_counted():
     rows = {"W": [0, 1, None, 1, 0, None] * 4, "x": [0, 1, 1, 1, 0, 0] * 4, "g": [0, 0, 1, 1, 1, 0] * 4}
-    with pytest.warns(TableWarning, match=r"8 of 24 records of the table without a value of W: not counted"):
+    with pytest.warns(TableWarning, match=r"8 of 24 records of the table have no value of W: they are not counted"):
         release = ch.fit(rows, "W", ["g"], ["x", "g"])
     assert release.recipe.table_rows == 16
