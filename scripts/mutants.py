@@ -50,14 +50,14 @@ PROVING = ("ConditionRow", "RowUnder", "condition_row", "row_under", "rows_of_co
 """In these parts, what serves proofs of a bound alone."""
 PRICES = {"spend", "hold", "product", "pay", "spend_on_equations", "lists_enough"}
 """Calls whose arguments say how much work something is."""
-WORDS = {"say", "brief", "shown", "shown_name", "shown_group", "short", "words_for", "describe", "ascii", "isinstance"}
-"""Calls whose arguments are for people to read; `isinstance` has types."""
 SPOKEN = {
     "describe",
     "words",
     "short",
     "shown",
     "brief",
+    "spoken",
+    "several",
     "shown_name",
     "shown_group",
     "words_for",
@@ -65,6 +65,8 @@ SPOKEN = {
     "fingerprint",
 }
 """Functions that make words."""
+WORDS = {"say", "ascii", "isinstance"} | SPOKEN - {"words", "words_of", "fingerprint"}
+"""Calls whose arguments are for people to read; `isinstance` has types."""
 
 COMPARED: dict[type[ast.cmpop], list[type[ast.cmpop]]] = {
     ast.Eq: [ast.NotEq],
