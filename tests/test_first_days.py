@@ -7,7 +7,9 @@ import random
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +17,11 @@ from typer.testing import CliRunner
 
 import choral as ch
 from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
+from choral.phases import phase
+from choral.problem.solution import Status
 from choral.release.card import load_card
+from choral.release.usefulness import in_no_time
+from choral.show import progress
 from choral.show.cli import app
 from choral.verifier.values import spoken
 
@@ -199,3 +205,49 @@ def test_scikit_learn_names_the_target_as_whoever_fits_does():
     x = frame.assign(x=range(len(frame)), z=lambda f: f.x % 41)
     with pytest.raises(ProblemError, match="target 'person'"):
         codes(["sex"]).fit(x[["sex", "job", "z"]], each)
+
+
+def test_long_names_of_columns_keep_each_row_on_one_line(tmp_path, monkeypatch):
+    long = "How many hours did you work in the week before this one"
+    rows = [{**row, long: i % 7, f"{long} (written)": f"text {i}"} for i, row in enumerate(people())]
+    table = written(tmp_path / "t.csv", rows)
+    asked = ("fit", table, "--reveal", "ill", "--protect", "sex", "-o", tmp_path / "r.choral", "--force")
+    for columns in (None, "60"):
+        if columns:
+            monkeypatch.setenv("COLUMNS", columns)
+        lines = run(*asked).stdout.splitlines()
+        first = next(i for i, line in enumerate(lines) if line.startswith("columns"))
+        rows_said = lines[first : first + 5]
+        assert all(len(line) <= int(columns or 80) for line in rows_said)
+        assert rows_said[4].endswith("left out")
+        assert re.search(r"How m.*….*\(?written\)|How m\S*…", rows_said[4])
+    assert "left out" in [line[:8] for line in lines]
+    monkeypatch.delenv("COLUMNS")
+    assert f"{long} (written)  " in run(*asked, "--verbose").stdout
+
+
+def test_values_that_differ_only_in_blanks_are_noticed():
+    rows = [{**row, "ill": "yes\t" if i == 7 else "yes" if row["ill"] else "no"} for i, row in enumerate(people())]
+    [said] = [remark for remark in ch.fit(rows, "ill", ["sex"]).remarks if "blanks" in remark]
+    assert said.startswith(r"2 values of ill differ only in blanks: 'yes', 'yes\t'; each is a value of its own")
+    assert not any("blanks" in remark for remark in ch.fit(people(), "ill", ["sex"]).remarks)
+
+
+def test_a_code_that_tells_nothing_since_time_was_over_is_said_to_be_of_no_use():
+    release = ch.fit(people(), "ill", ["sex"])
+    nothing = SimpleNamespace(information=0.0, status=Status.STOPPED, upper_bound=0.25)
+    said = in_no_time(SimpleNamespace(disclosure=nothing))
+    assert said.startswith("this code is of no use: it tells nothing, since the time limit")
+    assert "--time-limit" in said
+    assert in_no_time(release) == ""
+
+
+def test_where_there_is_no_terminal_a_line_now_and_then_says_what_is_done(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "OFTEN", 0.02)
+    with progress.told_now_and_then("searching"):
+        with phase("learning points"):
+            time.sleep(0.1)
+        time.sleep(0.1)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("choral: learning points, ")
+    assert said[-1].startswith("choral: searching, ")

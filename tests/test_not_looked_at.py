@@ -93,7 +93,7 @@ def test_by_the_commands_records_to_come_need_not_have_it(tmp_path, monkeypatch)
     )
     assert fitted.returncode == 0, fitted.stderr
     said = " ".join(fitted.stdout.split())
-    assert "sex protected 2 values left out: protected, and not looked at, as asked" in said
+    assert "left out sex (protected, and not looked at, as asked)" in said
     assert "looks at height, hours, job" in said
     narrow = written(tmp_path / "narrow.csv", people(), leave_out=("sex", "W"))
     for source, codes in ((table, "all.csv"), (narrow, "narrow.csv.out.csv")):

@@ -80,6 +80,18 @@ def figure(value: float, digits: int = 3) -> str:
     return text if abs(float(text)) < 10**digits else f"{float(text):,.0f}"
 
 
+def elided(name: str, most: int) -> str:
+    """A name in at most so many letters: what begins it and what ends it, which is where names differ.
+
+    >>> elided("Yearly brutto salary in EUR", 15), elided("age", 15)
+    ('Yearly … in EUR', 'age')
+    """
+    if len(name) <= most:
+        return name
+    end = (most - 1) // 2
+    return f"{name[: most - 1 - end]}…{name[-end:]}"
+
+
 def counted(n: int, what: str, one: str = "", many: str = "") -> str:
     """How many of what, and what is said of one or of several.
 

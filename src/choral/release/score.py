@@ -82,6 +82,12 @@ class Scored:
             if name not in protected
         ]
         said += [
+            f"{len(values)} values of {name} differ only in blanks: {', '.join(map(repr, values))}; each is a value of its "
+            "own: "
+            "if they are one, write them alike in the table, and fit again"
+            for name, values in (() if self.look is None else self.look.alike.items())
+        ]
+        said += [
             f"{name} has too many values to tell anything and protect each, beside what else is asked: what is protected is "
             f"its interval, cut at {', '.join(f'{edge:g}' for edge in edges)} (--bins '{name}=…' cuts otherwise)"
             for name, edges in self.cut.items()

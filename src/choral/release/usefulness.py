@@ -11,9 +11,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from choral.describe.display import in_bits, percent
+from choral.describe.display import at_most, in_bits, percent
 from choral.describe.joint import Joint
 from choral.problem.kernel import Problem
+from choral.problem.solution import Status
 from choral.release.file import Release
 from choral.scores.learn import LEAST_ROWS
 from choral.tables.recipe import Recipe
@@ -50,8 +51,21 @@ def warning(release: Release) -> str:
             "much as can be told"
         )
     if found.upper_bound >= LITTLE * could:
-        return f"{said} the search ended early: up to {found.upper_bound:.3g} bits may be possible; give it more time"
+        return in_no_time(release) or (
+            f"{said} the search ended early: up to {found.upper_bound:.3g} bits may be possible; give it more time"
+        )
     return f"{said} {_protection(law, recipe)}"
+
+
+def in_no_time(release: Release) -> str:
+    """That nothing is told since the search was stopped before it found anything; nothing where that is not so."""
+    found = release.disclosure
+    if found.information or found.status is not Status.STOPPED or not found.upper_bound:
+        return ""
+    return (
+        "this code is of no use: it tells nothing, since the time limit, or Ctrl-C, ended the search before it found a code "
+        f"that does. Up to {at_most(found.upper_bound)} bits may be possible: give it more time (--time-limit), or no limit"
+    )
 
 
 def forgotten(release: Release) -> str:

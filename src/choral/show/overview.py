@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from typer.core import TyperGroup
@@ -36,6 +37,17 @@ SECTIONS = {
     },
 }
 """In the order of need; a command that is not here comes last, with the first words of its own help."""
+SLOW = {"fit": "searching", "disclose": "drawing", "audit": "auditing", "report": "auditing", "bounds": "counting"}
+"""Commands that may take minutes, with what they do where it has no other name."""
+
+
+def _told(command: str | None) -> AbstractContextManager[None]:
+    """What is done is said: on a line of the terminal, or now and then where there is none, for commands that take long."""
+    if not sys.stderr.isatty() and command not in SLOW:
+        return nullcontext()
+    from choral.show.progress import named_phases, told_now_and_then
+
+    return named_phases() if sys.stderr.isatty() else told_now_and_then(SLOW[command or ""])
 
 
 class Overview(TyperGroup):
@@ -45,11 +57,9 @@ class Overview(TyperGroup):
         """Run a command."""
         WRITTEN.clear()
         try:
-            if not sys.stderr.isatty() or "--json" in sys.argv or ctx.invoked_subcommand == "studio":
+            if "--json" in sys.argv or ctx.invoked_subcommand == "studio":
                 return super().invoke(ctx)
-            from choral.show.progress import named_phases
-
-            with named_phases():
+            with _told(ctx.invoked_subcommand):
                 return super().invoke(ctx)
         except (KeyboardInterrupt, RuntimeError) as error:
             from choral.show.interrupts import end, is_interrupt

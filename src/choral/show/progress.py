@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
@@ -21,6 +22,8 @@ from choral.phases import heard
 
 NARROW = 12.0
 """Orders of magnitude of the gap that a full bar stands for."""
+OFTEN = 10.0
+"""Seconds between two lines where standard error is no terminal."""
 SOON = 0.5
 """Seconds after which a phase is long enough to be named."""
 
@@ -113,6 +116,31 @@ def named_phases(quiet: bool = False) -> Iterator[None]:
             yield
         finally:
             line("")
+
+
+@contextmanager
+def told_now_and_then(at_rest: str) -> Iterator[None]:
+    """Where nobody looks at a terminal, a line on standard error every `OFTEN` seconds says what is done.
+
+    `at_rest` is what is done where nothing has a name: a search has none.
+    """
+    began, over, name = time.monotonic(), threading.Event(), [""]
+
+    def tell() -> None:
+        while not over.wait(OFTEN):
+            typer.echo(f"choral: {name[0] or at_rest}, {time.monotonic() - began:.0f} s so far", err=True)
+
+    def hear(now: str) -> None:
+        name[0] = now
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    with heard(hear):
+        try:
+            yield
+        finally:
+            over.set()
+            teller.join()
 
 
 class _Line:

@@ -7,13 +7,13 @@ look like in the first rows, and which columns give the target away. Nothing is 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from shlex import quote
 from typing import Any
 
-from choral.describe.display import counted
+from choral.describe.display import counted, elided
 from choral.errors import ColumnError, LawError, ProblemError, TooLargeError
 from choral.tables.columns import canonical_sql
 from choral.tables.forms import MOMENT
@@ -47,6 +47,8 @@ GROUPS = 20
 DAY_LIKE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[ T][0-9:.]+(?:Z|[+-][0-9:]+)?)?|" + MOMENT
 NUMBER_LIKE = r"[^0-9A-Za-z]{0,3}[0-9](?:[0-9., ']*[0-9])?[^0-9A-Za-z]{0,3}"
 """A number as people write it: 1,5 or 1.234,00 or $12 or 80 %."""
+LEAST_NAME = 10
+"""Letters of a name that are shown however wide the rest is."""
 USED = ("used", "binned")
 MISREAD = "its name could be misread"
 """What the reason begins with for which a column is left out that can be used under another name."""
@@ -80,6 +82,8 @@ class Look:
     columns: tuple[ColumnLook, ...]
     rows: int
     targetless: int
+    alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of columns some of whose values differ only in blanks: such values."""
 
     @cached_property
     def usable(self) -> tuple[str, ...]:
@@ -102,14 +106,21 @@ class Look:
                 "all columns to look at: --use.",
             )
 
-    def lines(self, needed: Collection[str]) -> list[str]:
-        """The look as a table for people, after fitting: of what could be used, `needed` is what is looked at."""
-        wide = min(max(len(column.name) for column in self.columns), LONG)
+    def lines(self, needed: Collection[str], most: int | None = None) -> list[str]:
+        """The look as a table for people, after fitting: of what could be used, `needed` is what is looked at.
+
+        In `most` columns each row is one line: long names are elided, and why columns are left out is said elsewhere.
+        """
+        fates = ["not needed" if c.fate in USED and c.name not in needed else c.fate for c in self.columns]
+        kinds, values = [c.role or c.kind for c in self.columns], [_values(c) for c in self.columns]
+        wide, *others = (max(map(len, texts)) for texts in ([c.name for c in self.columns], kinds, values, fates))
+        if most is not None:
+            wide = min(wide, max(LEAST_NAME, most - sum(others) - 6))
         lines = []
-        for c in self.columns:
-            fate = "not needed" if c.fate in USED and c.name not in needed else c.fate
-            why = f": {c.why}" if c.why else ""
-            lines.append(f"{c.name:<{wide}}  {c.role or c.kind:<10}  {_values(c):<24}  {fate}{why}".rstrip())
+        for c, kind, held, fate in zip(self.columns, kinds, values, fates, strict=True):
+            why = f": {c.why}" if c.why and most is None else ""
+            name = elided(c.name, wide)
+            lines.append(f"{name:<{wide}}  {kind:<{others[0]}}  {held:<{others[1]}}  {fate}{why}".rstrip())
         return lines
 
     def to_document(self) -> dict[str, Any]:
@@ -178,7 +189,8 @@ def look(
         else:
             fate = "left out" if why else _used(kind, facts.distinct[name])
         columns.append(ColumnLook(name, kind, role, facts.distinct[name], rows - facts.present[name], fate, why))
-    return Look(tuple(columns), rows, targetless)
+    texts = [c.name for c in columns if c.fate not in ("left out", "asked") and 1 < c.values <= MANY * FEW]
+    return Look(tuple(columns), rows, targetless, _differ_in_blanks(table, texts))
 
 
 def check_width(table: Source) -> None:
@@ -289,6 +301,22 @@ def _distinct(table: Source, values: Mapping[str, str], about: Mapping[str, int]
     items = ", ".join(f"count(DISTINCT {value}){kept[name][0]}" for name, value in values.items())
     row = _row(table, f"SELECT {items} FROM {table.sql}")
     return {name: many * kept[name][1] for name, many in zip(values, row, strict=True)}
+
+
+def _differ_in_blanks(table: Source, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Values of text columns that differ only in blanks or tabs, by column: those that are written the first such way."""
+    found = {}
+    for name in (name for name in names if kind_of_type(table.columns[name]) == "text"):
+        value = canonical_sql(name, "text")
+        plain = "trim(regexp_replace(v, '\\s+', ' ', 'g'))"
+        listed = f"SELECT DISTINCT {value} AS v FROM {table.sql} WHERE ({value}) IS NOT NULL"
+        with reading(table):
+            rows = table.connection.execute(
+                f"SELECT list(v ORDER BY v) FROM ({listed}) GROUP BY {plain} HAVING count(*) > 1 ORDER BY min(v)"
+            ).fetchall()
+        if rows:
+            found[name] = tuple(rows[0][0])
+    return found
 
 
 def _share_like(table: Source, values: Mapping[str, str], like: str) -> dict[str, float]:

@@ -267,8 +267,9 @@ def fit(
     for line in [*said, *meaning.lines(), *side_lines(fears, release)]:
         say(line)
     for remark in remarks:
-        if not (release.look is not None and remark.startswith("left out: ")):  # the list of columns says so
-            say(f"remark       {remark}")
+        label, said = ("left out", remark[10:]) if remark.startswith("left out: ") else ("remark", remark)
+        if not (verbose and release.look is not None and label == "left out"):  # the list of columns says so
+            say(f"{label:<13}{said}")
     say(f"took         {seconds:.1f} s, counting, solving and verifying")
     what = "the law" if key is not None else "the law and the key"
     say(f"saved        {output} (it holds {what}: keep it to yourself; check it with: choral verify {output})")

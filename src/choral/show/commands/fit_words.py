@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from choral.describe.display import counted, in_bits
+from choral.show.wrapping import LABEL, WIDEST, width
 
 if TYPE_CHECKING:
     from choral.auditing.side_knowledge import Fear
@@ -322,9 +323,9 @@ def rare_values(problem: Problem, recipe: Recipe) -> list[str]:
 
 def first_lines(release: Release) -> list[str]:
     """What stands above all figures where a release is hardly of use: why, and what helps."""
-    from choral.release.usefulness import forgotten, warning
+    from choral.release.usefulness import forgotten, in_no_time, warning
 
-    said = warning(release) or forgotten(release)
+    said = warning(release) or in_no_time(release) or forgotten(release)
     if said:
         return [f"WARNING      {said}"]
     if release.information == 0:
@@ -336,7 +337,7 @@ def column_lines(release: Release, verbose: bool) -> list[str]:
     """What each column of the table is, and what becomes of it, where all were looked over."""
     if release.look is None:
         return []
-    lines = release.look.lines(release.recipe.looks_at)
+    lines = release.look.lines(release.recipe.looks_at, None if verbose else (width() or WIDEST) - LABEL)
     shown = lines if verbose else lines[:MOST_COLUMNS]
     more = [f"… and {len(lines) - len(shown)} more (--verbose)"] if len(shown) < len(lines) else []
     return [f"{'columns' if i == 0 else '':<13}{line}" for i, line in enumerate([*shown, *more])]

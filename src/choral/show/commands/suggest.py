@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from choral.describe.display import FEWEST_BITS, counted, in_bits, percent
+from choral.describe.display import FEWEST_BITS, counted, elided, in_bits, percent
 from choral.errors import ProblemError
 from choral.show.options import (
     EXAMPLE,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from choral.tables.suggest import Suggestions
 
 EXAMPLES = examples("choral suggest census.csv --reveal income")
-LONGEST_NAME = 20
-"""Letters of a column's name in the table: with them a line has 80."""
+LONGEST_NAME, LONGEST_KNOWN = 20, 13
+"""Letters of names of columns in the table: with them a line has 80."""
 
 
 def suggest(
@@ -71,11 +71,6 @@ def suggest(
     typer.echo(line if width() is None else continued(line))
 
 
-def cut(name: str) -> str:
-    """A name that leaves room for the rest of a line."""
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
 def continued(line: str) -> str:
     """A command to copy, in lines that the shell reads as one; broken before options alone.
 
@@ -101,10 +96,14 @@ def _lines(found: Suggestions, leaks: list[str]) -> list[str]:
     for column in found.columns:
         before, after = percent(found.guessed), percent(column.guessed)
         guess = f"{before} either way" if before == after else f"{after}, not {before}"
-        known = f"{cut(column.known_by)}, {100 * column.known_share:.0f} %" if column.known_by else "-"
+        known = (
+            f"{elided(column.known_by, LONGEST_KNOWN)}, {100 * column.known_share:.0f} %" if column.known_by else "-"
+        )
         usual = "yes" if column.usual else ""
         costs = f"{column.tells:.3f} bits" if column.tells >= FEWEST_BITS else in_bits(column.tells)
-        lines.append(f"{cut(column.name):<{wide}}  {usual:<5}  {guess:<18}  {costs:<10}  {known}".rstrip())
+        lines.append(
+            f"{elided(column.name, LONGEST_NAME):<{wide}}  {usual:<5}  {guess:<18}  {costs:<10}  {known}".rstrip()
+        )
     few = f", which is too few: take at least {SMALL}, better some hundreds" if found.records < SMALL else ""
     lines.append(
         f"From {counted(found.records, 'record')}{few}. Guessed right: {found.target}, by who sees the column. Costs: at "
