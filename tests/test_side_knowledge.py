@@ -118,7 +118,7 @@ def test_of_a_known_column_that_is_cut_the_bins_are_named_with_the_promise():
     [rule] = re.findall(
         r"'sex \| x' added to --protect and --bins 'x=(\S+)' closes it for who knows the interval of x", said
     )
-    assert tuple(map(float, rule.split(","))) == edges == fear.edges
+    assert tuple(map(float, rule.split(","))) == edges == fear.cut
     again = ch.fit(rows, "ill", ["sex", "x", "sex | x"], bins=f"x={rule}")
     assert price.price.bits == pytest.approx(again.information, rel=0.1)
 

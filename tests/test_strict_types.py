@@ -25,6 +25,7 @@ from choral.release.fit import fit, pose_table
 from choral.show.cli import app
 from choral.tables.bins import edges_of
 from choral.tables.columns import Column
+from choral.tables.kinds import ZONED
 from choral.tables.opening import open_table
 from choral.tables.recipe import Recipe
 from choral.tables.rules import TableRules
@@ -196,7 +197,10 @@ def test_the_types_of_a_csv_file_are_those_whose_form_all_its_fields_have(tmp_pa
         "blank": ([" 1", " 2", "3"], "VARCHAR"),
         "mixed": (["2026-01-31", "1", "2"], "VARCHAR"),
         "nothing": (["", "", ""], "VARCHAR"),
-        "moment": (["2026-01-31 14:05:00"] * 3, "VARCHAR"),
+        "moment": (["2026-01-31 14:05:00", "", "2026-01-31T14:05:00.25"], "TIMESTAMP"),
+        "instant": (["2026-01-31T14:05:00Z", "2026-01-31 14:05:00.25+05:30", ""], "TIMESTAMP WITH TIME ZONE"),
+        "or day": (["2026-01-31 14:05:00", "2026-01-31", ""], "VARCHAR"),
+        "some zones": (["2026-01-31 14:05:00Z", "2026-01-31 14:05:00", ""], "VARCHAR"),
     }
     path = tmp_path / "t.csv"
     rows = zip(*(fields for fields, _ in texts.values()), strict=True)
@@ -231,8 +235,8 @@ def test_times_in_json_texts_keep_their_zone(tmp_path):
         '{"a": "2026-01-31T14:05:00Z", "b": "2026-1-31", "c": "2026-01-31T14:05:00", "d": "2026-01-31"}\n' * 3
     )
     source = open_table(path)
-    assert source.columns == {"a": "VARCHAR", "b": "VARCHAR", "c": "TIMESTAMP", "d": "DATE"}
-    assert read(source, "a")[0] == "2026-01-31T14:05:00Z"
+    assert source.columns == {"a": ZONED, "b": "VARCHAR", "c": "TIMESTAMP", "d": "DATE"}
+    assert read(source, "a")[0] == datetime.datetime(2026, 1, 31, 14, 5)  # in UTC
     assert read(source, "c")[0] == datetime.datetime(2026, 1, 31, 14, 5)
 
 

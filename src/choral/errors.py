@@ -114,7 +114,7 @@ def _argument(found: re.Match[str]) -> str:
         return found[0]
     if name in FLAGS:
         return found[0].replace(f"--{name}", FLAGS[name])
-    argument, end = name.replace("-", "_"), found.end()
+    argument, end = "groups" if name == "group" else name.replace("-", "_"), found.end()
     quoted = value is not None and value.startswith("'")
     ends = end == len(found.string) or found.string[end] in ".,;:)"
     if value is None or not (quoted or ends or re.search(r"[A-Z0-9=,_|]", value)):

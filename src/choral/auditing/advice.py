@@ -12,7 +12,7 @@ from choral.describe.display import at_most, counted, in_bits, percent
 from choral.draw.arrange import ROW
 from choral.draw.quota_cost import in_words as told_in_words
 from choral.release.leakage import Leakage
-from choral.tables.binned import inside_bins, spoken
+from choral.tables.binned import Cutting, inside_bins, spoken
 
 if TYPE_CHECKING:
     from choral.auditing.result import Audit
@@ -116,7 +116,9 @@ def guarantee(audit: Audit) -> str:
             said.append(
                 f"It tells {in_bits(leak.bits)} about {spoken(leak.about, audit.bins)}, for which {budget} are allowed."
             )
-    if limit := inside_bins([name for name in audit.bins if any(name in leak.about for leak, _ in groups)]):
+    if limit := inside_bins(
+        {name: cutting for name, cutting in audit.bins.items() if any(name in leak.about for leak, _ in groups)}
+    ):
         said.append(limit)
     return " ".join(said)
 
@@ -231,14 +233,14 @@ def _knowing(audit: Audit) -> Iterable[Finding]:
             yield _side_knowledge(mine[0], mine[1:], audit.bins)
 
 
-def _added(promise: str, known: Sequence[str], bins: Mapping[str, int]) -> str:
+def _added(promise: str, known: Sequence[str], bins: Mapping[str, Cutting]) -> str:
     """What to do about side knowledge; of a known column that is cut, known is the bin."""
     cut = [name for name in known if name in bins]
     kept = f", with the bins of {' and '.join(cut)} as they are (--bins)" if cut else ""
     return f"add '{promise}' to --protect{kept}"
 
 
-def _side_knowledge(worst: Leakage, others: Sequence[Leakage], bins: Mapping[str, int]) -> Finding:
+def _side_knowledge(worst: Leakage, others: Sequence[Leakage], bins: Mapping[str, Cutting]) -> Finding:
     promise = f"{'+'.join(worst.about)} | {'+'.join(worst.given)}"
     sentence = f"Somebody who knows {'+'.join(worst.given)} {learns(worst)}"
     more = [leak for leak in others if percent(leak.guess_before) != percent(leak.guess_after)][:MOST_ALIKE]

@@ -33,7 +33,7 @@ from choral.problem.solution import floats_of
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published, known_part, with_unseen
 from choral.release.meaning import Meaning, in_its_unit
-from choral.tables.binned import binned_and_protected, bins_of
+from choral.tables.binned import Cutting, binned_and_protected, bins_of
 from choral.tables.recipe import Recipe
 
 MOST_LOOKED_AT = 1500
@@ -222,7 +222,7 @@ def _findings(
     bounds: Sequence[OutOfSample],
     output: OutputTests | None,
     notes: Sequence[str],
-    bins: Mapping[str, int] | None = None,
+    bins: Mapping[str, Cutting] | None = None,
     inside: Sequence[Leakage] = (),
     absence: Published | None = None,
 ) -> Audit:

@@ -35,7 +35,7 @@ def listings(found: Audit) -> list[Listing]:
 
 def protected(found: Audit) -> list[Listing]:
     """What the code tells about each protected group, under each law."""
-    limit = inside_bins([name for name in found.bins if name in _protected_columns(found)])
+    limit = inside_bins({name: cutting for name, cutting in found.bins.items() if name in _protected_columns(found)})
     tables: list[tuple[list[str], UnderLaw]] = []
     for law in found.laws:
         same = next((names for names, other in tables if (other.groups, other.given) == (law.groups, law.given)), None)

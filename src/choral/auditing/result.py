@@ -16,6 +16,7 @@ from choral.auditing.output_tests import OutputTests
 from choral.auditing.quota_shares import QuotaShares
 from choral.describe.display import counted
 from choral.release.leakage import Leakage
+from choral.tables.binned import Cutting
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Audit:
     tells about each protected group that a record of the table has no code, where `missing drop` leaves some out. `beyond`
     is what it tells where promises `Z | V` end: to whoever knows V in part, or another column as well.
 
-    `bins` are the binned columns and how many bins each has: everywhere else such a column stands for its bin. `inside` is
+    `bins` are the columns that are cut, and how: everywhere else such a column stands for its bin. `inside` is
     what the code tells about the raw values of protected ones, under the table. `score` names the bin of a score, which is
     no column of the table: nobody can protect it, and it is in no pair or triple.
     """
@@ -97,7 +98,7 @@ class Audit:
     composition: tuple[CompositionLeak, ...]
     out_of_sample: tuple[OutOfSample, ...]
     output: OutputTests | None
-    bins: Mapping[str, int]
+    bins: Mapping[str, Cutting]
     inside: tuple[Leakage, ...]
     score: str | None
     looked: Mapping[str, Looked]
@@ -184,7 +185,7 @@ class Audit:
             "out_of_sample": [bound.to_json() for bound in self.out_of_sample],
             "output": None if self.output is None else self.output.to_json(),
             "quota": None if self.quota is None else self.quota.to_json(),
-            "bins": dict(self.bins),
+            "bins": {name: cutting.many for name, cutting in self.bins.items()},
             "inside_bins": [leak.to_json() for leak in self.inside],
             "score": self.score,
             "looked": {name: {"at": looked.at, "of": looked.of} for name, looked in self.looked.items()},

@@ -25,7 +25,8 @@ from choral.problem.kernel import Conditional
 from choral.problem.promises import read_promise
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published, contingency, with_unseen
-from choral.tables.bins import rule_of
+from choral.tables.columns import Cut
+from choral.tables.cutting import option_of
 from choral.tables.recipe import Recipe
 from choral.tables.source import Source
 
@@ -50,7 +51,7 @@ class Fear:
 
     leak: Leakage
     price: Price | None = None
-    edges: tuple[float, ...] | None = None
+    cut: Cut | None = None
     """Of the known column, where the release cuts it: known is then its bin."""
 
     @property
@@ -75,8 +76,8 @@ def fears(release: Release, table: Source) -> list[Fear]:
     """
     found = [leak for published, given in _views(release, table) for leak in _leaks(release, published, given)]
     found.sort(key=lambda leak: (leak.guess_before - leak.guess_after, -leak.bits))
-    edges = {column.name: column.edges for column in release.recipe.columns}
-    return [Fear(leak, edges=edges.get(leak.given[0])) for leak in found if leak.bits >= MUCH]
+    cuts = {column.name: column.cut for column in release.recipe.columns}
+    return [Fear(leak, cut=cuts.get(leak.given[0])) for leak in found if leak.bits >= MUCH]
 
 
 def priced(release: Release, table: Source, fear: Fear, time_limit: float) -> Fear:
@@ -180,8 +181,9 @@ def sentence(fear: Fear, release: Release) -> str:
     if fear.price is not None:
         bits = f"{in_bits(fear.price.bits)} of it would still be told, instead of {in_bits(release.information)}"
         cost = f" ({_still(fear.price, release)}, and {bits})"
-    cut = "" if fear.edges is None else f" and --bins '{known}={rule_of(fear.edges)}'"
-    closed = f"for who knows {known} exactly" if fear.edges is None else f"for who knows the interval of {known}"
+    cut = "" if fear.cut is None else f" and {option_of(known, fear.cut)}"
+    part = "interval" if isinstance(fear.cut, tuple) else "" if fear.cut is None else fear.cut.one
+    closed = f"for who knows the {part} of {known}" if part else f"for who knows {known} exactly"
     return (
         f"somebody who knows {known} guesses {about} right {percent(leak.guess_after)} with the code instead of "
         f"{percent(leak.guess_before)} ({in_bits(leak.bits)}); '{fear.promise}' added to --protect{cut} closes it "

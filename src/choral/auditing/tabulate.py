@@ -328,7 +328,11 @@ def _keys(output: Source) -> list[str]:
 def few_valued(table: Source, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Columns beside these that have few values, and those that have too many."""
     others = [name for name in table.columns if name not in names]
-    usable = [name for name in others if kind_of_type(table.columns[name]) is not None and not set(",|+") & set(name)]
+    usable = [
+        name
+        for name in others
+        if kind_of_type(table.columns[name]) not in (None, "zoned") and not set(",|+") & set(name)
+    ]
     if not usable:
         return [], others
     items = ", ".join(f"count(DISTINCT {identifier(name)})" for name in usable)

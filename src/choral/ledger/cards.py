@@ -96,7 +96,9 @@ def behind(release: Release, table: Any, key: bytes) -> Behind:
 def _cut(release: Release, name: str, key: bytes) -> bytes:
     """How a column is cut where a card tells about it."""
     recipe = release.recipe
-    what = repr((recipe.column(name).to_document()["values"], recipe.column(name).edges, recipe.min_count))
+    column = recipe.column(name)
+    named = () if column.named is None else (column.named.to_document(),)
+    what = repr((column.to_document()["values"], column.edges, recipe.min_count, *named))
     return hashlib.blake2b(what.encode(), key=subkey(key, "card cut", name.encode()), digest_size=16).digest()
 
 

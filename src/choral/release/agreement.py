@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any
 
 from choral.describe.joint import Joint
@@ -22,7 +21,7 @@ from choral.errors import VerificationError
 from choral.exact.certificate import promises_of
 from choral.laws.choice import about_frequencies
 from choral.problem.promises import promise_about, with_values
-from choral.tables.columns import Column, are_labels
+from choral.tables.columns import Column
 from choral.tables.kinds import kind_of_type, kind_of_value
 from choral.tables.recipe import Recipe
 from choral.tables.states import symbols
@@ -68,10 +67,9 @@ def _check_column(column: Column) -> None:
     _need(kind_of_type(column.type) is not None, f"{name} has the type {column.type!r}, which no column of a table has")
     given = tuple(value for value in column.values if value is not None)
     _need(len(set(column.values)) == len(column.values) > 0, f"{name} lists a value twice, or none")
-    if column.edges is not None:
-        _need(all(a < b for a, b in pairwise(column.edges)), f"{name} has edges that do not increase")
-        named = are_labels(given, column.edges, column.type)
-        _need(named, f"{name} has bins that are not those between its edges")
+    if column.cut is not None:
+        wrong = column.misfit()
+        _need(wrong is None, f"{name} {wrong}")
         return
     for value in given:
         kind = kind_of_value(value)

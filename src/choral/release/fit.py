@@ -32,6 +32,8 @@ from choral.release.weighted import said_of_records
 from choral.tables.bins import Bins, check_bins, rules_of
 from choral.tables.columns import Column
 from choral.tables.counting import Counts, alphabets, complete, count, free_name, grouped, too_large
+from choral.tables.cutting import check_cuts
+from choral.tables.groups import Declared
 from choral.tables.look import check_width
 from choral.tables.opening import opened
 from choral.tables.origin import Reading
@@ -89,6 +91,7 @@ def fit(
     order: int = 1,
     *,
     bins: Mapping[str, Bins] | str | None = None,
+    groups: Mapping[str, Declared] | str | None = None,
     missing: str = "value",
     empty: str = "missing",
     min_count: int = MIN_COUNT,
@@ -118,9 +121,11 @@ def fit(
     """The release of a table that tells most about `reveal` while each group in `protect` stays private.
 
     source     a path (.csv, .parquet, .jsonl, .json), `database.duckdb::table`, a frame, or an opened `Source`
-    bins       for numeric columns: edges [40, 55, 70], "q4" or 4 (quantiles), "w10" (width); or all in one text,
-               "age=40,55,70; dose=q4". What is private of a binned column is the bin, not the exact value; values inside
-               a bin may be told through other columns
+    bins       for numeric columns: edges [40, 55, 70], "q4" or 4 (quantiles), "w10" (width); for dates "decade", "year",
+               "quarter", "month", "week" or "weekday"; or all in one text, "age=40,55,70; born=decade". What is private of a
+               binned column is the bin, not the exact value; values inside a bin may be told through other columns
+    groups     for columns of text, values under one name, {"education": {"primary": ["1st-4th", "5th-6th"], "other": "*"}};
+               "*" is all others, also those not seen now. What is private is the group
     missing    "value": a missing value is a value of its own; "drop": such rows are left out; "error"
     empty      what an empty text is, in every kind of table: "missing", or a "value" (an opened `Source` has its rule)
     min_count  combinations of used values that occur less often are merged with the most alike, within one value of all
@@ -161,7 +166,7 @@ def fit(
     marks = None if missing_marks is None else tuple(missing_marks)
     dropped = (drop,) if isinstance(drop, str) else tuple(drop)
     rules = TableRules(
-        rules_of(bins),
+        rules_of(bins, groups),
         missing,
         empty,
         min_count,
@@ -241,6 +246,7 @@ def pose_table(
     found = None
     if rules.counts is not None:
         table = as_counts(table, rules.counts)
+    check_cuts(table, rules.bins)
     if earlier is None:
         found = scored(table, question, rules)
         table, roles, points = found.table, found.roles, found.points
@@ -252,6 +258,8 @@ def pose_table(
         roles = united(table, rules.roles(table, question), earlier.recipe)
         known = {column.name: column for column in earlier.recipe.columns}
     looked_at = () if points is None else tuple(column.name for column in points.columns)
+    if found is not None and found.look is not None:
+        looked_at += found.look.usable  # of what was asked for, a score may have found that it says nothing
     check_bins(rules.bins, (*roles.needed, *looked_at), known)
     if points is not None:
         known = {**known, points.name: points.column}
@@ -338,7 +346,8 @@ def united(table: Source, roles: Roles, earlier: Recipe) -> Roles:
 def _with_alphabets(columns: Sequence[Column], joint: Joint) -> list[Column]:
     """The columns with the alphabets of the law, which may have values that the table has not."""
     for column, alphabet in zip(columns, joint.alphabets, strict=True):
-        if column.edges is not None and alphabet != column.values:
+        strange = [value for value in alphabet if value is not None and column.named and not column.named.can_be(value)]
+        if strange or (column.edges is not None and alphabet != column.values):
             raise LawError(
                 f"The law lists {', '.join(map(str, alphabet))} as bins of '{column.name}'.",
                 f"They are, in this order, {', '.join(map(str, column.values))}.",

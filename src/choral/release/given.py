@@ -12,7 +12,7 @@ from choral.design.result import Disclosure
 from choral.problem.kernel import Conditional, Problem
 from choral.problem.promises import Promise
 from choral.release.leakage import Leakage, Published
-from choral.tables.binned import spoken
+from choral.tables.binned import Cutting, spoken
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class InWords:
     """A promise under a condition: who is meant, what stays hidden from them, and how `protect` would write both."""
 
     promise: Conditional
-    bins: Mapping[str, int]
+    bins: Mapping[str, Cutting]
 
     @property
     def known(self) -> str:
@@ -57,7 +57,7 @@ class InWords:
         return f"what {self.known} tells about {self.hidden}"
 
 
-def in_words(problem: Problem, bins: Mapping[str, int]) -> list[InWords]:
+def in_words(problem: Problem, bins: Mapping[str, Cutting]) -> list[InWords]:
     """Every promise of a problem that has a condition."""
     return [InWords(promise, bins) for promise in problem.conditions]
 

@@ -18,9 +18,10 @@ from choral.problem.question import Question, Roles
 from choral.scores import learn as learning
 from choral.scores.cut import cuts_of
 from choral.scores.pieces import pieces_of
-from choral.tables.bins import Bins, edges_of
-from choral.tables.columns import Column, labels
+from choral.tables.bins import Bins
+from choral.tables.columns import Column
 from choral.tables.counting import alphabets, complete
+from choral.tables.cutting import cut_column, cut_of
 from choral.tables.kinds import NUMERIC, kind_of_type
 from choral.tables.look import Look, look
 from choral.tables.points import Points, Term, cells_of_cuts
@@ -133,12 +134,12 @@ def scored(table: Source, question: Question, rules: TableRules) -> Scored:
         few = f"{seen.rows} records are too few to learn a score from: columns are counted as they stand"
         return Scored(table, as_they_are, None, seen, few, cut)
     columns = _alphabets(table, plain, kept, rules.bins, where)
-    edges = {name: edges_of(table, name, rule, where) for name, rule in rules.bins.items() if name in rest}
+    cuts = {name: cut_of(table, name, rule, where) for name, rule in rules.bins.items() if name in rest}
     asked = learning.Asked(
         tuple(columns[name] for name in plain.reveal),
         tuple(columns[name] for name in kept),
         seen.usable,
-        edges | {name: found for name in kept if (found := columns[name].edges) is not None},
+        cuts | {name: found for name in kept if (found := columns[name].cut) is not None},
         _free(table.columns),
         rows=learning.MOST_ROWS if rules.lesson is None else rules.lesson,
         weight=rules.weight,
@@ -204,8 +205,7 @@ def own_score(table: Source, name: str, columns: Mapping[str, Column], reveal: S
     starts = cuts_of(codes[there, 0], target.reshape(-1)[there])
     edges = tuple(fine.edges[start - 1] for start in starts)
     gap = (None,) if None in fine.values else ()
-    type_ = table.columns[name]
-    pieces = Column(name, type_, (*labels(edges, type_), *gap), edges)
+    pieces = Column.cut_by(name, table.columns[name], edges, gap)
     places = [*range(len(edges) + 1), *([len(edges) + 1] if gap else []), 0]
     cuts = list(range(1, len(edges) + 1 + len(gap)))
     about = {"made": f"the column '{name}', cut into bins", "records": len(codes)}
@@ -248,8 +248,7 @@ def _common(table: Source, names: Sequence[str], rules: TableRules, where: str) 
     items = {name: identifier(name) for name in names}
     for name, rule in rules.bins.items():
         if name in items:
-            edges = edges_of(table, name, rule, where)
-            items[name] = Column(name, table.columns[name], (*labels(edges), None), edges).code_sql(table.columns[name])
+            items[name] = cut_column(table, name, rule, where).code_sql(table.columns[name])
     listed = ", ".join(items.values())
     rows = f"FROM {table.sql} WHERE TRUE{where}"
     with reading(table):

@@ -32,6 +32,7 @@ from choral.release.file import Release
 from choral.release.fit import SALT_BYTES, Posed, pose_table
 from choral.release.leakage import Published
 from choral.tables.bins import Bins, rules_of
+from choral.tables.groups import Declared
 from choral.tables.opening import opened
 from choral.tables.origin import After
 from choral.tables.rules import MIN_COUNT, TableRules
@@ -45,7 +46,8 @@ def fit_after(
     use: str | Sequence[str] | None = None,
     order: int = 1,
     *,
-    bins: Mapping[str, Bins] | None = None,
+    bins: Mapping[str, Bins] | str | None = None,
+    groups: Mapping[str, Declared] | str | None = None,
     min_count: int = MIN_COUNT,
     tol: float = 1e-6,
     rel_tol: float | None = None,
@@ -62,7 +64,10 @@ def fit_after(
     where no second release can be safe: another table, or a group that the earlier code tells about; and where `use` leaves
     out a column that the earlier release looks at, since the pair looks at it.
     """
-    question, rules = Question(reveal, protect, use, order), TableRules(rules_of(bins), min_count=min_count, id=id)
+    question, rules = (
+        Question(reveal, protect, use, order),
+        TableRules(rules_of(bins, groups), min_count=min_count, id=id),
+    )
     return fitted_after(earlier, source, question, rules, Limits(tol, rel_tol, time_limit, codes, progress, solver))
 
 

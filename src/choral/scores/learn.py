@@ -24,7 +24,7 @@ from choral.scores.cut import MOST_BINS, cells_of
 from choral.scores.pieces import LEAST, pieces_of
 from choral.scores.teacher import Lesson, Pair, Tables, spread, tables_of, taught
 from choral.scores.written import compact, terms_of
-from choral.tables.columns import Column
+from choral.tables.columns import Column, Cut
 from choral.tables.points import Points
 from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
@@ -50,7 +50,7 @@ class Asked:
     target: tuple[Column, ...]
     others: tuple[Column, ...]
     learn_from: tuple[str, ...]
-    edges: Mapping[str, tuple[float, ...]]
+    cuts: Mapping[str, Cut]
     name: str = "score"
     most: int = MOST_BINS
     rows: int = MOST_ROWS
@@ -79,7 +79,7 @@ class Learned:
 def learn(table: Source, asked: Asked, where: str = "") -> Points:
     """Points for the target from the rows of a table; `where` is SQL that leaves rows out."""
     with sampled(table, where, asked.rows) as (sample, rows):
-        columns = [pieces_of(sample, name, "", asked.edges.get(name)) for name in asked.learn_from]
+        columns = [pieces_of(sample, name, "", asked.cuts.get(name)) for name in asked.learn_from]
         codes = codes_of(sample, columns)
         target, others = codes_of(sample, asked.target), codes_of(sample, asked.others)
         weights = _weights(sample, asked.weight)

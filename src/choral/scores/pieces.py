@@ -1,4 +1,4 @@
-"""Pieces of a column that points are given for: intervals of numbers with round edges, or the values that are common."""
+"""Pieces of a column that points are given for: intervals of numbers with round edges, or values or names that are common."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from choral.tables.columns import Column, canonical_sql, labels, number_sql
+from choral.tables.columns import Column, Cut, canonical_sql, number_sql
 from choral.tables.kinds import NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
 
@@ -20,22 +20,24 @@ LEAST = 20
 """Records in a piece: fewer say little about it."""
 
 
-def pieces_of(
-    table: Source, name: str, where: str, edges: tuple[float, ...] | None = None, most: int = MOST_PIECES
-) -> Column:
-    """The pieces of a column of a table; with `edges` those between them. `where` is SQL that leaves rows out."""
+def pieces_of(table: Source, name: str, where: str, cut: Cut | None = None, most: int = MOST_PIECES) -> Column:
+    """The pieces of a column of a table; where it is `cut`, those of the cut. `where` is SQL that leaves rows out."""
     type_ = table.columns[name]
     kind = kind_of_type(type_) or ""
-    if edges is not None or kind in NUMERIC:
+    if isinstance(cut, tuple) or (cut is None and kind in NUMERIC):
         counts = _counts(table, _number(name, type_), where)
         gap = [None] if any(value is None for value, _ in counts) else []
         numbers = sorted((float(value), n) for value, n in counts if value is not None)
-        if edges is None:
-            edges = round_edges([value for value, _ in numbers], [n for _, n in numbers], most)
-        return Column(name, type_, (*labels(edges, type_), *gap), edges)
-    counts = _counts(table, canonical_sql(name, kind), where, MOST_VALUES + 1)
+        if cut is None:
+            cut = round_edges([value for value, _ in numbers], [n for _, n in numbers], most)
+        return Column.cut_by(name, type_, cut, gap)
+    value = canonical_sql(name, kind)
+    counts = _counts(table, value if cut is None else cut.sql(value), where, MOST_VALUES + 1)
     common = [value for value, n in counts if value is not None and n >= LEAST][:MOST_VALUES]
-    return Column(name, type_, (*sorted(common), *([None] if any(value is None for value, _ in counts) else [])))
+    gap = [None] if any(value is None for value, _ in counts) else []
+    if cut is not None:
+        return Column.cut_by(name, type_, cut, [*common, *gap])
+    return Column(name, type_, (*sorted(common), *gap))
 
 
 def round_edges(values: list[float], counts: list[int], most: int = MOST_PIECES) -> tuple[float, ...]:

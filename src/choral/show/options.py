@@ -62,8 +62,23 @@ Bins = Annotated[
     list[str] | None,
     typer.Option(
         help="Bins of numeric columns: age=40,55,70 (edges), age=40, (one edge: mind the comma), age=q4 or age=4 (four bins "
-        "of about as many records), age=w10 (width); several columns: age=q4;dose=10,20, or the option again. What is "
-        "private of a binned column is the bin."
+        "of about as many records), age=w10 (width). Of dates: born=decade, year, quarter, month, week or weekday; of points "
+        "in time with a zone in UTC. Several columns: age=q4;born=year, or the option again. What is private of a binned "
+        "column is the bin."
+    ),
+]
+Group = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        help="Values of a text column under one name: 'education=primary:1st-4th|5th-6th;other:*', where * is all others, "
+        "also those not seen now. What is private of such a column is the group.",
+    ),
+]
+GroupsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--groups", help='… from a JSON file: {"education": {"primary": ["1st-4th", "5th-6th"], "other": "*"}}.'
     ),
 ]
 Missing = Annotated[
@@ -230,15 +245,23 @@ def read_utility(written: str) -> Any:
 
 
 def ruled(
-    bins: Sequence[str] | None, *rules: Any, drop: str | None = None, marks: str | None = None, **further: Any
+    bins: Sequence[str] | None,
+    *rules: Any,
+    group: Sequence[str] | None = None,
+    groups: Path | None = None,
+    drop: str | None = None,
+    marks: str | None = None,
+    **further: Any,
 ) -> TableRules:
-    """The rules for a table: bins, columns and marks as written on the command line, others in the order of `TableRules`."""
-    from choral.tables.bins import read_bins
+    """The rules for a table: cuts, columns and marks as written on the command line, others in the order of `TableRules`."""
+    from choral.tables.bins import read_bins, rules_of
+    from choral.tables.groups import read_groups
     from choral.tables.marks import read_marks
     from choral.tables.rules import TableRules
 
     left_out = tuple(split(drop, ",") or ())
-    return replace(TableRules(read_bins(bins or []), *rules, **further), drop=left_out, marks=read_marks(marks))
+    cuts = rules_of(read_bins(bins or []), read_groups(group or [], groups))
+    return replace(TableRules(cuts, *rules, **further), drop=left_out, marks=read_marks(marks))
 
 
 def read_budgets(texts: Sequence[str] | None, option: str) -> dict[str, str] | None:

@@ -24,7 +24,7 @@ from choral.ledger.identity import KEY_BYTES
 from choral.problem.question import Question
 from choral.release.file import Release
 from choral.release.fit import SALT_BYTES, fitted
-from choral.tables.bins import read_bins
+from choral.tables.bins import rules_of
 from choral.tables.kinds import NUMERIC, kind_of_type
 from choral.tables.opening import open_table
 from choral.tables.rules import MIN_COUNT, TableRules
@@ -58,8 +58,9 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     drop : columns that the code does not look at; a protected one among them stays protected, and frames to transform need
         not have them
     bins : numeric columns (of a score, those that are protected) with more values than this number are cut into as many
-        equally frequent bins; or a mapping
-        from columns to a number, a list of edges, "q4" or "w10", and other columns are taken as they are; None bins nothing.
+        equally frequent bins; or a mapping from columns to a number, a list of edges, "q4" or "w10", for dates "decade",
+        "year", "quarter", "month", "week" or "weekday", for texts groups {"primary": ["1st-4th", "5th-6th"], "other": "*"},
+        and other columns are taken as they are; None bins nothing.
         A column with as many values as rows is refused, not taken for categories. What is private of a binned column is
         the bin, not the exact value; values inside a bin may be told through other columns.
     min_count : combinations of used values that occur less often are merged with the most alike
@@ -266,9 +267,9 @@ class PrivateCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.bins is None:
             return {}
         if isinstance(self.bins, str) and "=" in self.bins:
-            return dict(read_bins([self.bins]))
+            return rules_of(self.bins)
         if isinstance(self.bins, Mapping):
-            return {self._name(place): rule for place, rule in self.bins.items()}
+            return rules_of({self._name(place): rule for place, rule in self.bins.items()})
         if isinstance(self.bins, bool) or not isinstance(self.bins, int | np.integer) or self.bins < 1:
             raise ProblemError(f"bins={self.bins!r}.", 'Give a number of bins, or a mapping such as {"age": [40, 55]}.')
         numeric = [name for name in needed if kind_of_type(source.columns[name]) in NUMERIC]
@@ -315,7 +316,7 @@ def _called(target: str, y: Any) -> Iterator[None]:
 
 def _array(values: npt.NDArray[Any]) -> Any:
     """A column of numpy as an Arrow array; NaN is a missing value."""
-    plain = values if values.dtype.kind in "iufb" else values.tolist()
+    plain = values if values.dtype.kind in "iufbM" else values.tolist()
     try:
         return pa.array(plain, from_pandas=True)
     except pa.ArrowException as error:

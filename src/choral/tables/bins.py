@@ -1,21 +1,29 @@
-"""Bins for numeric columns: declared edges, quantiles of the table, or a width. The edges are part of the release."""
+"""Bins, as they are asked for: for numbers edges, quantiles of the table or a width; for dates a part of the calendar.
+
+The edges that are found in a table are part of the release.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from fractions import Fraction
 from itertools import pairwise
+from shlex import quote
 from typing import Any, TypeAlias
 
 from choral.errors import LawError, ProblemError
+from choral.tables.calendar import PARTS, Calendar
 from choral.tables.columns import number_sql
 from choral.tables.forms import form_of
+from choral.tables.groups import Groups, groups_of
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
 
-Bins: TypeAlias = "int | str | Sequence[float]"
+Bins: TypeAlias = "int | str | Sequence[float] | Groups"
+"""The rule that cuts a column."""
 MOST_BINS = 1000
 """Of one column: a rule that asks for more is a slip."""
 
@@ -52,7 +60,18 @@ def _rules(text: str) -> Iterator[str]:
         yield rule
 
 
-REMEDY = "Write age=40,55,70 (edges), age=40, (one edge), age=q4 or age=4 (quantiles), or age=w10 (width)."
+REMEDY = "Write age=40,55,70 (edges), age=40, (one edge), age=q4 or age=4 (quantiles), or age=w10 (width); of dates "
+REMEDY += f"{', '.join(f'born={part}' for part in PARTS)}."
+
+
+def calendar_of(rule: Bins) -> Calendar | None:
+    """The part of the calendar that a rule names, if it does.
+
+    >>> calendar_of("Week"), calendar_of("w10")
+    (Calendar(part='week'), None)
+    """
+    part = rule.strip().casefold() if isinstance(rule, str) else ""
+    return Calendar(part) if part in PARTS else None
 
 
 def edges_of(source: Source, name: str, rule: Bins, where: str = "") -> tuple[float, ...]:
@@ -61,8 +80,6 @@ def edges_of(source: Source, name: str, rule: Bins, where: str = "") -> tuple[fl
     Quantiles are equally probable up to ties: the k-th of q edges is the value at rank ⌊N·k/q⌋ (from 0), and rows that
     equal an edge lie above it. An edge with nothing below it is left out.
     """
-    if name in source.known_edges:
-        return source.known_edges[name]
     number = number_sql(name, source.columns[name])
     values = f"SELECT {number} AS v FROM {source.sql} WHERE {number} IS NOT NULL AND NOT isnan({number}){where}"
 
@@ -94,9 +111,7 @@ def edges_from(
     `extent` gives the least and the largest number in the column, and how many there are, NaN apart; `at_ranks` the
     numbers at these ranks, from 0.
     """
-    kind = kind_of_type(source.columns[name])
-    if kind not in NUMERIC:
-        raise _not_numeric(source, name, kind)
+    check_numeric(source, name)
     how, argument = _rule(name, rule)
     if how == "edges":
         return argument
@@ -112,12 +127,26 @@ def edges_from(
     return edges
 
 
-def rules_of(bins: Any) -> dict[str, Bins]:
-    """Bins as they are given in Python: a mapping from columns to rules, or the text of the command line.
+def rules_of(bins: Any, groups: Any = None) -> dict[str, Bins]:
+    """Bins and groups as they are given in Python, as one set of rules: a column is cut in one way.
+
+    Groups may stand among bins, too: a rule that is a mapping is one for groups.
 
     >>> rules_of("age=q3; dose=1,2"), rules_of({"age": 3})
     ({'age': 'q3', 'dose': '1,2'}, {'age': 3})
     """
+    cut, grouped = _bins_given(bins), groups_of(groups)
+    both = [f"'{name}'" for name in grouped if name in cut]
+    cut |= groups_of({name: rule for name, rule in cut.items() if isinstance(rule, Mapping)})
+    if both:
+        raise ProblemError(
+            f"Bins and groups are both asked for {', '.join(both)}.", "Give one of them for each column."
+        )
+    return {**cut, **grouped}
+
+
+def _bins_given(bins: Any) -> dict[str, Bins]:
+    """Bins: a mapping from columns to rules, or the text of the command line."""
     if bins is None:
         return {}
     if isinstance(bins, str):
@@ -144,9 +173,13 @@ def understood(name: str, rule: Bins) -> str:
 
     >>> understood("age", "40")
     'age=40 asks for 40 bins of about as many records each; an edge at 40 is written age=40,'
-    >>> understood("age", "q4"), understood("age", "w10"), understood("age", "40,")
-    ('4 bins of about as many records each', 'a width of 10', 'edges as declared')
+    >>> understood("age", "q4"), understood("age", "w10"), understood("age", "40,"), understood("born", "decade")
+    ('4 bins of about as many records each', 'a width of 10', 'edges as declared', 'by decade')
     """
+    if isinstance(rule, Groups):
+        return "as declared"
+    if (named := calendar_of(rule)) is not None:
+        return named.said(0)
     how, argument = _rule(name, rule)
     if how == "edges":
         return "edges as declared"
@@ -160,20 +193,28 @@ def understood(name: str, rule: Bins) -> str:
 
 def check_bins(bins: Mapping[str, Bins], needed: Sequence[str], known: Iterable[str] = ()) -> None:
     """Raise if bins are asked for a column that plays no part, or that an earlier release has fixed."""
-    for name in bins:
+    for name, rule in bins.items():
+        what = "Groups" if isinstance(rule, Groups) else "Bins"
         if name not in needed:
             raise ProblemError(
-                f"Bins are asked for '{name}', which is not revealed, protected or used.",
+                f"{what} are asked for '{name}', which is not revealed, protected or used.",
                 f"These are: {', '.join(needed)}.",
             )
         if name in known:
             raise ProblemError(
-                f"Bins are asked for '{name}', which has its values from the earlier release.", "Leave the bins out."
+                f"{what} are asked for '{name}', which has its values from the earlier release.",
+                f"Leave the {what.lower()} out.",
             )
 
 
+def check_numeric(source: Source, name: str) -> None:
+    """Raise unless a column holds numbers; where most of its values are numbers, with those that are not."""
+    kind = kind_of_type(source.columns[name])
+    if kind not in NUMERIC:
+        raise _not_numeric(source, name, kind)
+
+
 def _not_numeric(source: Source, name: str, kind: str | None) -> ProblemError:
-    """That a column cannot be binned; where most of its values are numbers, which are not."""
     what = f"'{name}' holds {KINDS.get(kind or '', source.columns[name])} and cannot be binned"
     if kind != "text":
         return ProblemError(f"{what}.", "Bins are for numeric columns.")
@@ -185,7 +226,9 @@ def _not_numeric(source: Source, name: str, kind: str | None) -> ProblemError:
             f"(SELECT r, v, ({number}) IS NULL AND v IS NOT NULL AS bad FROM ({rows}))"
         ).fetchall()
     if 2 * strange > all_:
-        return ProblemError(f"{what}.", "Bins are for numeric columns.")
+        return ProblemError(
+            f"{what}.", f"Bins are for numeric columns; texts are grouped: --group {quote(f'{name}=some:A|B;other:*')}."
+        )
     if not strange:
         return ProblemError(f"{what}, though all of it reads as numbers.", "Convert the column to numbers.")
     many = "1 value is no number" if strange == 1 else f"{strange} of {all_} values are no numbers"
@@ -201,11 +244,13 @@ def _rule(name: str, rule: Bins) -> tuple[str, tuple[float, ...]]:
         text = rule.strip().casefold()
         if "," in text:
             return "edges", _increasing(name, [part for part in text.split(",") if part.strip()], rule)
-        if text.startswith("w"):
+        if text.startswith("w") and not get_close_matches(text, PARTS):
             return "width", (_number(name, text[1:], rule),)
         text = text.removeprefix("q")
         if not text.isdecimal():
-            raise ProblemError(f"The bins '{rule}' of '{name}' are no rule.", REMEDY)
+            meant = get_close_matches(text, PARTS, n=1)
+            said = f" (did you mean {meant[0]}?)" if meant else ""
+            raise ProblemError(f"The bins '{rule}' of '{name}' are no rule{said}.", REMEDY)
         rule = int(text)
     if isinstance(rule, int) and not isinstance(rule, bool):
         if not 2 <= rule <= MOST_BINS:

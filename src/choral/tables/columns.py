@@ -1,34 +1,67 @@
-"""A column with its alphabet, as Python reads one value of it and as SQL reads all: values, or intervals between edges."""
+"""A column with its alphabet, as Python reads one value of it and as SQL reads all: its values, or what they are cut into.
+
+Numbers are cut into intervals between edges; dates by a part of the calendar, and texts by groups, which have names
+(`Named`). Whatever the cut, the alphabet lists what a raw value becomes.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from choral.describe.reading import missing_as_none
 from choral.describe.written import decode, encode
 from choral.errors import ColumnError, LawError, did_you_mean
+from choral.tables.calendar import Calendar
+from choral.tables.groups import Groups
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value
 from choral.tables.sql import identifier, text_literal
+
+Named: TypeAlias = Calendar | Groups
+"""How raw values become names, each of which stands for several."""
+Cut: TypeAlias = tuple[float, ...] | Named
+"""What a column is cut by: edges, or names."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column with its alphabet: values, or intervals between edges; with None, the missing value, if it occurs.
+    """A column with its alphabet: values, intervals between edges, or names; with None, the missing value, if it occurs.
 
-    Intervals are half-open, [a, b); the first has no lower and the last no upper end.
+    Intervals are half-open, [a, b); the first has no lower and the last no upper end. Names are those that `named` gives.
     """
 
     name: str
     type: str
     values: tuple[Any, ...]
     edges: tuple[float, ...] | None = None
+    named: Named | None = None
+
+    @classmethod
+    def cut_by(cls, name: str, type_: str, cut: Cut, seen: Iterable[Any]) -> Column:
+        """A column that is cut, with what was `seen` of it in a table: names, and None if a value is missing."""
+        found = set(seen)
+        gap = (None,) if None in found else ()
+        if isinstance(cut, tuple):
+            return cls(name, type_, (*labels(cut, type_), *gap), cut)
+        return cls(name, type_, (*cut.in_order(found - {None}), *gap), None, cut)
+
+    @property
+    def cut(self) -> Cut | None:
+        """What the column is cut by; None if its values stand for themselves."""
+        return self.named if self.edges is None else self.edges
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of values that are read: of a cut column some that are alike, a zone apart from none."""
+        if self.edges is not None:
+            return NUMERIC
+        return ("date", "datetime") if self.named is not None and self.kind in ("date", "datetime") else (self.kind,)
 
     @property
     def kind(self) -> str:
@@ -41,7 +74,7 @@ class Column:
 
     def code_of(self, raw: Any) -> int:
         """The position of a raw value in the alphabet, or -1; raises `ColumnError` for a value of another kind."""
-        value = missing_as_none(raw.item() if isinstance(raw, np.generic) else raw)
+        value = missing_as_none(_plain(raw))
         if value is None:
             return self._position.get(None, -1)
         kind = kind_of_value(value)
@@ -50,13 +83,14 @@ class Column:
             return sum(number >= edge for edge in self.edges)
         if kind == "int" and self.kind == "float" and _as_float(value) == value:
             kind = "float"
-        if kind != self.kind:
+        if kind not in self.kinds:
             raise ColumnError(
                 f"The value {value!r} of '{self.name}' is {KINDS.get(kind, kind)}, and the release was fitted on "
                 f"{KINDS[self.kind]}.",
                 "Convert it.",
             )
-        return self._position.get(value, -1)
+        name = value if self.named is None else self.named.name_of(value)
+        return -1 if name is None else self._position.get(name, -1)
 
     def check(
         self, columns: Mapping[str, str], place: str = "the table", where: Callable[[Column], str] = lambda column: ""
@@ -70,8 +104,7 @@ class Column:
                 f"{place} has no column '{self.name}', which the release looks at.", did_you_mean(self.name, columns)
             )
         kind = kind_of_type(columns[self.name])
-        binned = self.edges is not None and kind in NUMERIC
-        if kind != self.kind and not binned:
+        if kind not in self.kinds:
             said = where(self)
             raise ColumnError(
                 f"'{self.name}' in {place} holds {KINDS.get(kind or '', columns[self.name])} ({columns[self.name]}), and "
@@ -91,6 +124,11 @@ class Column:
             return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
         return canonical_sql(self.name, self.kind)
 
+    def name_sql(self) -> str:
+        """SQL of what a value is called, NULL for one that has no name; of a column that is not cut, the value itself."""
+        value = self.value_sql()
+        return value if self.named is None else self.named.sql(value)
+
     def code_sql(self, type_: str | None = None) -> str:
         """SQL of the position in the alphabet of the value in a column of this type; NULL for what is not in it."""
         value = self.value_sql(type_)
@@ -99,14 +137,16 @@ class Column:
             steps = " ".join(f"WHEN {number} < {literal(edge)} THEN {i}" for i, edge in enumerate(self.edges))
             found = f"CASE {steps} ELSE {len(self.edges)} END" if steps else "0"
         else:
-            found = f"list_position([{', '.join(map(literal, self.values))}], {value}) - 1"
+            listed = (symbol for symbol in self.values if symbol is not None)
+            found = f"list_position([{', '.join(map(literal, listed))}], {self.name_sql()}) - 1"
         missing = str(self._position[None]) if None in self._position else "NULL"
         return f"CASE WHEN {value} IS NULL THEN {missing} ELSE {found} END"
 
     def to_document(self) -> dict[str, Any]:
         """The column as JSON."""
         edges = {} if self.edges is None else {"edges": [encode(edge) for edge in self.edges]}
-        return {"name": self.name, "type": self.type, "values": [encode(v) for v in self.values], **edges}
+        named = {} if self.named is None else self.named.to_document()
+        return {"name": self.name, "type": self.type, "values": [encode(v) for v in self.values], **edges, **named}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Column:
@@ -114,11 +154,32 @@ class Column:
         edges, texts = document.get("edges"), (document["name"], document["type"])
         if not all(isinstance(text, str) for text in texts):
             raise TypeError(f"a column has the name and type {texts!r}")
+        if len({"edges", "calendar", "groups"} & document.keys()) > 1:
+            raise TypeError(f"the column {document['name']!r} is cut in two ways")
+        named: Named | None = None if "calendar" not in document else Calendar(document["calendar"])
+        if "groups" in document:
+            named = Groups.from_document(document["groups"])
         return cls(
             *texts,
             tuple(decode(v) for v in document["values"]),
             None if edges is None else tuple(float(decode(edge)) for edge in edges),
+            named,
         )
+
+    def misfit(self) -> str | None:
+        """Why what the column is cut into does not fit its cut, after the column's name; None where it does."""
+        listed = tuple(value for value in self.values if value is not None)
+        if self.edges is not None:
+            if any(not a < b for a, b in pairwise(self.edges)) or not all(map(math.isfinite, self.edges)):
+                return "has edges that do not increase"
+            named = are_labels(listed, self.edges, self.type)
+            return None if named else "has bins that are not those between its edges"
+        if self.named is not None:
+            if self.kind not in self.named.kinds:
+                return f"holds {KINDS[self.kind]}, which cannot be cut {self.named.said(len(listed))}"
+            strange = [value for value in listed if not self.named.can_be(value)]
+            return f"lists {strange[0]!r}, which is no {self.named.one} of it" if strange else None
+        return None
 
 
 def canonical_sql(name: str, kind: str) -> str:
@@ -126,7 +187,9 @@ def canonical_sql(name: str, kind: str) -> str:
     column = identifier(name)
     if kind == "float":
         return f"CASE WHEN isnan(CAST({column} AS DOUBLE)) THEN NULL ELSE CAST({column} AS DOUBLE) END"
-    return {"text": f"CAST({column} AS VARCHAR)", "datetime": f"CAST({column} AS TIMESTAMP)"}.get(kind, column)
+    forms = {"text": f"CAST({column} AS VARCHAR)", "datetime": f"CAST({column} AS TIMESTAMP)"}
+    forms["zoned"] = f"make_timestamp(epoch_us({column}))"  # in UTC, whatever the zone of the machine
+    return forms.get(kind, column)
 
 
 def number_sql(name: str, type_: str) -> str:
@@ -179,6 +242,14 @@ def labels(edges: Sequence[float], type_: str = "DOUBLE") -> list[str]:
 def are_labels(listed: Sequence[Any], edges: Sequence[float], type_: str) -> bool:
     """Whether these are what the intervals are called; releases that were made earlier call all by their ends."""
     return [*listed] in (labels(edges, type_), labels(edges))
+
+
+def _plain(raw: Any) -> Any:
+    """A value of Python in place of numpy's; of points in time finer than microseconds none is cut off."""
+    if isinstance(raw, np.datetime64) and np.datetime_data(raw)[0] == "ns":  # its `item` would be a whole number
+        whole = raw.astype("datetime64[us]")
+        return whole.item() if whole == raw or np.isnat(raw) else raw.item()
+    return raw.item() if isinstance(raw, np.generic) else raw
 
 
 def _as_float(value: Any) -> float:

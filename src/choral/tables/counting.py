@@ -13,15 +13,19 @@ from typing import Any
 from choral.describe.display import counted
 from choral.errors import ChoralError, LawError, ProblemError, TooLargeError
 from choral.problem.question import Roles
-from choral.tables.bins import Bins, edges_of
-from choral.tables.columns import Column, canonical_sql, labels
-from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
+from choral.tables.bins import Bins
+from choral.tables.calendar import fitting_part
+from choral.tables.columns import Column, canonical_sql
+from choral.tables.cutting import cut_column
+from choral.tables.kinds import DATES, KINDS, NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
 from choral.tables.troubles import BINS, SMALL, Trouble, check, too_small
 
 MOST_VALUES = 2000
 """Of one column."""
+FEW_DATES, EACH = 50, 5
+"""Dates up to which a column is taken as it is, and records of each on average from which more are."""
 MOST_CELLS = 1_000_000
 """Different records, over the revealed, protected and used columns."""
 
@@ -161,17 +165,20 @@ def count(table: Source, columns: Sequence[Column], where: str = "") -> Counts:
 
 def too_large(columns: Sequence[Column], many: int) -> TooLargeError:
     """That these columns take too many combinations of values, and which one to bin."""
-    numeric = [column.name for column in columns if column.edges is None and column.kind in NUMERIC]
-    return too_many({column.name: len(column.values) for column in columns}, numeric, many)
+    ways = {column.name: column.kind for column in columns if column.cut is None and column.kind in (*NUMERIC, *DATES)}
+    return too_many({column.name: len(column.values) for column in columns}, ways, many)
 
 
-def too_many(sizes: Mapping[str, int], numeric: Sequence[str], many: int) -> TooLargeError:
-    """That columns with this many values take too many combinations, and which to bin, best one of the numeric ones."""
-    largest = max(numeric or sizes, key=lambda name: sizes[name])
+def too_many(sizes: Mapping[str, int], kinds: Mapping[str, str], many: int) -> TooLargeError:
+    """That columns with this many values take too many combinations, and which to bin: the largest of a kind that can be."""
+    largest = max(kinds or sizes, key=lambda name: sizes[name])
     size = f"'{largest}', which has {sizes[largest]} values"
+    rule = BINS if kinds.get(largest) in NUMERIC else "year"
     return TooLargeError(
         f"The columns {', '.join(sizes)} take {many} different combinations of values.",
-        f"Bin {size}: --bins {quote(f'{largest}=4')}." if numeric else f"Group the values of {size}, or leave it out.",
+        f"Bin {size}: --bins {quote(f'{largest}={rule}')}."
+        if kinds
+        else f"Group the values of {size} (--group), or leave it out.",
     )
 
 
@@ -182,9 +189,13 @@ def _column(
     kind = kind_of_type(type_) or ""
     value = canonical_sql(name, kind)
     if name in bins:
-        edges = edges_of(table, name, bins[name], where)
-        gap = _rows(table, f"SELECT 1 FROM {table.sql} WHERE ({value}) IS NULL{where} LIMIT 1")
-        return Column(name, type_, (*labels(edges, type_), *([None] if gap else [])), edges)
+        return cut_column(table, name, bins[name], where)
+    if kind == "zoned":
+        error: ChoralError = LawError(
+            f"The column '{name}' of {table.name} holds {KINDS[kind]}, and is not cut.",
+            f"Cut it, in UTC: --bins {quote(f'{name}={_proposed(table, name, kind)}')}.",
+        )
+        return Trouble(name, error, f"holds {KINDS[kind]}", "bins", _proposed(table, name, kind))
     distinct = f"SELECT DISTINCT {value} AS v FROM {table.sql} WHERE TRUE{where}"
     any_number = roles.measured and roles.reveal == (name,) and kind in NUMERIC
     most = MOST_CELLS if any_number else MOST_VALUES
@@ -192,24 +203,51 @@ def _column(
     many = len(listed)
     if many > most:
         [(many,)] = _rows(table, f"SELECT count(*) FROM ({distinct})")
-    drop = f" (--drop {quote(name)})" if name not in roles.reveal else ""
-    remedy = (
-        f"Bin it: --bins {quote(f'{name}={BINS}')}." if kind in NUMERIC else f"Group its values, or leave it out{drop}."
-    )
-    way = "bins" if kind in NUMERIC else "" if name in roles.reveal else "drop"
-    if many == rows > 1 and (_protected(roles, name) or name in roles.use):
-        error: ChoralError = ProblemError(
-            f"The {'protected' if _protected(roles, name) else 'used'} column '{name}' has as many values as there are rows, "
-            f"{rows}: each record would be a state of its own.",
-            f"{remedy} If it identifies records, leave it out: --id {quote(name)}, or --drop {quote(name)}.",
-        )
-        unique = "drop" if kind == "int" and way == "bins" else way
-        return Trouble(name, error, f"has as many values as there are rows, {rows}", unique, unique=True)
-    if many > most:
-        error = TooLargeError(f"The column '{name}' has {many} values; at most {most} are taken.", remedy)
-        return Trouble(name, error, f"has {many} values; at most {most} are taken", way)
+    if _unique(roles, name, many, rows) or many > most or (kind in DATES and many > FEW_DATES and many * EACH > rows):
+        return _too_varied(table, roles, name, (many, most, rows))
     values = sorted(v + 0.0 if kind == "float" else v for v in listed if v is not None)
     return Column(name, type_, (*values, *([None] if None in listed else [])))
+
+
+def _too_varied(table: Source, roles: Roles, name: str, sizes: tuple[int, int, int]) -> Trouble:
+    """That a column has too many values, and what to do about it; sizes are those, how many are taken, and the rows."""
+    many, most, rows = sizes
+    kind = kind_of_type(table.columns[name]) or ""
+    rule = _proposed(table, name, kind)
+    drop = f" (--drop {quote(name)})" if name not in roles.reveal else ""
+    remedy = (
+        f"Bin it: --bins {quote(f'{name}={rule}')}." if rule else f"Group its values (--group), or leave it out{drop}."
+    )
+    way = "bins" if rule else "" if name in roles.reveal else "drop"
+    if not _unique(roles, name, many, rows):
+        said = f"has {many} values; at most {most} are taken"
+        if many <= most:
+            said = f"has {many} dates in {rows} records: most states would be of single records"
+        error: ChoralError = TooLargeError(f"The column '{name}' {said}.", remedy)
+        return Trouble(name, error, said, way, rule)
+    error = ProblemError(
+        f"The {'protected' if _protected(roles, name) else 'used'} column '{name}' has as many values as there are rows, "
+        f"{rows}: each record would be a state of its own.",
+        f"{remedy} If it identifies records, leave it out: --id {quote(name)}, or --drop {quote(name)}.",
+    )
+    return Trouble(
+        name, error, f"has as many values as there are rows, {rows}", "drop" if kind == "int" else way, rule, True
+    )
+
+
+def _unique(roles: Roles, name: str, many: int, rows: int) -> bool:
+    """Whether each record has a value of its own in a column that would be in the state."""
+    return many == rows > 1 and (_protected(roles, name) or name in roles.use)
+
+
+def _proposed(table: Source, name: str, kind: str) -> str:
+    """The rule for bins that is proposed for a column of this kind; none for texts and truth values."""
+    if kind not in DATES:
+        return str(BINS) if kind in NUMERIC else ""
+    value = canonical_sql(name, kind)
+    dates = f"SELECT CAST({value} AS DATE) AS v FROM {table.sql}"
+    [extent] = _rows(table, f"SELECT min(v), max(v) FROM ({dates}) WHERE year(v) BETWEEN 1 AND 9999")
+    return fitting_part(*extent)
 
 
 def _protected(roles: Roles, name: str) -> bool:

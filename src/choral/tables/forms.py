@@ -9,6 +9,7 @@ CSV and JSON files hold text. A field becomes a value only where it has the form
     truth values    true, True, TRUE, false, False, FALSE
     dates           2026-01-31, a day that exists, from the year 1 to 9999
     points in time  a date, a blank or T, hours, minutes and seconds, and up to six decimals: 2026-01-31 14:05:00.25; no zone
+    … with a zone   the same, then Z or the difference from UTC: 2026-01-31T14:05:00Z, 2026-01-31 14:05:00+05:30
     text            as it stands; UUIDs in lower-case hexadecimal digits with dashes
 
 Nothing is trimmed, rounded or completed. The patterns are understood alike by DuckDB (RE2), Spark (Java) and Python; a
@@ -21,7 +22,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from choral.tables.kinds import kind_of_type
+from choral.tables.kinds import ZONED, kind_of_type
 from choral.tables.sql import text_literal
 
 TEXT = "VARCHAR"
@@ -31,6 +32,7 @@ NUMBER = rf"-?{_WHOLE}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{{1,3}})?|nan|NaN|-?inf"
 TRUTH = "true|True|TRUE|false|False|FALSE"
 DATE = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-9]{2}-[0-9]{2}"
 MOMENT = DATE + r"[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
+ZONE = "(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])"
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
 """Types of whole numbers that 64 bits with a sign do not hold."""
@@ -82,6 +84,9 @@ def form_of(type_: str) -> Form:
         return Form(type_, DATE, "a date such as 2026-01-31")
     if kind == "datetime":
         return Form("TIMESTAMP", MOMENT, "a point in time such as 2026-01-31 14:05:00, without a zone")
+    if kind == "zoned":
+        words = "a point in time with a zone such as 2026-01-31T14:05:00Z or 2026-01-31 14:05:00+05:30"
+        return Form(ZONED, MOMENT + ZONE, words)
     if type_ == "UUID":
         return Form(TEXT, UUID, "a UUID in lower-case digits")
     return Form(TEXT, None, "text")

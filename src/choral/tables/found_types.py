@@ -1,6 +1,7 @@
 """The types of the columns of a text file that declares none: found over the whole file, by the strict forms.
 
-A column is of the first type whose form all its fields have: whole numbers, numbers, dates, or else text. Whole numbers that
+A column is of the first type whose form all its fields have: whole numbers, numbers, dates, points in time without a zone or
+with one, or else text. Whole numbers that
 64 bits do not hold make a column text, since as numbers some of them would become equal. A column of text that looks like
 numbers is remarked on.
 """
@@ -11,9 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from choral.tables.forms import TEXT, WHOLE, form_of
+from choral.tables.kinds import ZONED
 from choral.tables.sql import identifier, in_blocks, text_literal
 
-INT, FLOAT, DAY, LONG, OTHER = 1, 2, 4, 8, 16
+INT, FLOAT, DAY, LONG, OTHER, TIME, INSTANT = 1, 2, 4, 8, 16, 32, 64
 """Bits of what the fields of a column are: LONG is a whole number beyond 64 bits."""
 LOOKED_AT = 2000
 """Rows by which most columns of text are told before the whole file is read."""
@@ -51,9 +53,9 @@ def _types_found(
 def _type_of(bits: int) -> str:
     if bits & OTHER or not bits:
         return TEXT
-    if bits & FLOAT and not bits & DAY:
+    if bits & FLOAT and not bits & (DAY | TIME | INSTANT):
         return "DOUBLE"
-    return {INT: "BIGINT", DAY: "DATE"}.get(bits, TEXT)
+    return _TYPES.get(bits, TEXT)
 
 
 def _bits(names: Iterable[str], relation: str, ask: Ask) -> dict[str, int]:
@@ -69,11 +71,12 @@ def _bit(column: str) -> str:
     return (
         f"CASE WHEN nullif({column}, '') IS NULL THEN 0 WHEN {is_[INT]} THEN {INT} "
         f"WHEN regexp_full_match({column}, {text_literal(WHOLE)}) THEN {LONG} "
-        f"WHEN {is_[FLOAT]} THEN {FLOAT} WHEN {is_[DAY]} THEN {DAY} ELSE {OTHER} END"
+        f"WHEN {is_[FLOAT]} THEN {FLOAT} WHEN {is_[DAY]} THEN {DAY} "
+        f"WHEN {is_[TIME]} THEN {TIME} WHEN {is_[INSTANT]} THEN {INSTANT} ELSE {OTHER} END"
     )
 
 
-_TYPES = {INT: "BIGINT", FLOAT: "DOUBLE", DAY: "DATE"}
+_TYPES = {INT: "BIGINT", FLOAT: "DOUBLE", DAY: "DATE", TIME: "TIMESTAMP", INSTANT: ZONED}
 
 
 def _looks_like_numbers(names: Sequence[str], relation: str, ask: Ask) -> list[str]:

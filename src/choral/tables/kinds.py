@@ -8,8 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 KINDS = {"bool": "truth values", "int": "whole numbers", "float": "numbers", "decimal": "decimals"}
-KINDS |= {"text": "text", "date": "dates", "datetime": "points in time"}
+KINDS |= {"text": "text", "date": "dates", "datetime": "points in time", "zoned": "points in time with a zone"}
 NUMERIC = ("int", "float", "decimal")
+DATES = ("date", "datetime", "zoned")
+ZONED = "TIMESTAMP WITH TIME ZONE"
+"""Such values are no symbols as they are, which zone they were written in is not kept: they are cut, in UTC."""
 
 
 def kind_of_type(type_: str) -> str | None:
@@ -27,7 +30,7 @@ def kind_of_type(type_: str) -> str | None:
     if type_.startswith("ENUM"):
         return "text"
     plain = {"BOOLEAN": "bool", "FLOAT": "float", "DOUBLE": "float", "VARCHAR": "text", "UUID": "text", "DATE": "date"}
-    plain |= {f"TIMESTAMP{unit}": "datetime" for unit in ("", "_S", "_MS", "_NS")}
+    plain |= {f"TIMESTAMP{unit}": "datetime" for unit in ("", "_S", "_MS", "_NS")} | {ZONED: "zoned"}
     return plain.get(type_)
 
 
@@ -36,5 +39,5 @@ def kind_of_value(value: Any) -> str:
     kinds = ((bool, "bool"), (int, "int"), (float, "float"), (Decimal, "decimal"), (str, "text"))
     later = ((datetime.datetime, "datetime"), (datetime.date, "date"))
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return "a point in time with a zone"
+        return "zoned"
     return next((kind for type_, kind in (*kinds, *later) if isinstance(value, type_)), type(value).__name__)

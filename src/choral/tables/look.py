@@ -17,7 +17,7 @@ from choral.describe.display import counted, elided
 from choral.errors import ColumnError, LawError, ProblemError, TooLargeError
 from choral.tables.columns import canonical_sql
 from choral.tables.forms import MOMENT
-from choral.tables.kinds import NUMERIC, kind_of_type
+from choral.tables.kinds import DATES, NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
 from choral.tables.sql import MOST_COLUMNS, text_literal
 from choral.verifier.names import why_unreadable
@@ -181,7 +181,8 @@ def look(
         elif name in drop:
             fate, why = "left out", "protected, and not looked at, as asked" if role == "protected" else "as asked"
         elif role == "protected" or name in named:
-            fate, why = _used(kind, facts.distinct[name]), ""
+            fate = "binned" if kind == "date" and name in named else _used(kind, facts.distinct[name])
+            why = ""
         elif odd := why_unreadable(name):
             fate, why = "left out", f"{MISREAD} ({odd}): rename it to use it"
         elif gives and kind not in ("identifier", "text"):
@@ -236,8 +237,10 @@ class _Facts:
             return "other", f"a column of {type_} is no value: make columns of its parts"
         if many == 1 and present == self.rows:
             return "constant", "it has one value"
-        if kind in ("date", "datetime") or self.dates.get(name, 0) > UNIQUE:
-            return "date", "give what matters of a date, a year or an age, as a number"
+        if kind in DATES:
+            return "date", f"a date is used if it is cut: --bins {quote(f'{name}=month')}"
+        if self.dates.get(name, 0) > UNIQUE:
+            return "date", "write dates as 2026-01-31 to cut them (--bins), or give a year or an age as a number"
         unique = many == present if many <= COUNTED else many > ALMOST * present
         if kind == "int" and unique and present == self.rows >= LEAST_ROWS:
             return "identifier", "another value in every row"
@@ -281,7 +284,7 @@ def _facts(table: Source, target: Sequence[str]) -> _Facts:
     leaks = {}
     if several > 1:
         leaks = _determined(table, others, values, target, distinct, present)
-        ordered = [name for name in others if kinds[name] in (*NUMERIC, "date", "datetime") and name not in leaks]
+        ordered = [name for name in others if kinds[name] in (*NUMERIC, *DATES) and name not in leaks]
         if len(target) == 1 and several <= GROUPS:
             leaks |= _apart(table, ordered, values, target[0], distinct)
     return _Facts(table, rows, targetless, present, distinct, long, dates, numbers, leaks)

@@ -16,7 +16,7 @@ from choral.tables.dialect import HEADERLESS, dialect_of, like_data
 from choral.tables.forms import TEXT, Field
 from choral.tables.found_types import types_found
 from choral.tables.in_memory import arrow_of, check_names
-from choral.tables.kinds import kind_of_type
+from choral.tables.kinds import DATES, ZONED, kind_of_type
 from choral.tables.marks import recognised, remark, unmarked
 from choral.tables.source import READERS, AsRead, Source, connect, parts_of, reading
 from choral.tables.sql import MOST_COLUMNS, identifier, text_literal
@@ -193,17 +193,17 @@ def _opened_json(
 
     source = _with_fields(stored, how, fields())
     for name in types:
-        guessed = (
-            name not in how.types and name not in plain and _kind_of_json(found[name]) in ("date", "datetime", "text")
-        )
-        if guessed and name not in plain and source.refusal(name) is not None:
-            types[name] = TEXT
+        guessed = name not in how.types and name not in plain and _kind_of_json(found[name]) in (*DATES, "text")
+        for other in (ZONED, TEXT) if guessed and source.refusal(name) is not None else ():
+            types[name] = other
+            if _with_fields(stored, how, fields()).refusal(name) is None:
+                break
     return replace(_with_fields(stored, how, fields()), marks=how.marks or ())
 
 
 def _kind_of_json(type_: str) -> str | None:
-    """What a type that DuckDB guessed for JSON values holds; times with a zone are text, as they are written."""
-    return "text" if type_ in ("TIMESTAMP WITH TIME ZONE", "TIME") else kind_of_type(type_)
+    """What a type that DuckDB guessed for JSON values holds; times of the day are text, as they are written."""
+    return "text" if type_ == "TIME" else kind_of_type(type_)
 
 
 def _opened_database(connection: duckdb.DuckDBPyConnection, path: Path, table: str) -> Source:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from choral.errors import ColumnError, ReleaseFileError, did_you_mean
-from choral.tables.columns import Column, are_labels
+from choral.tables.columns import Column
 from choral.tables.kinds import KINDS, kind_of_type, kind_of_value
 from choral.tables.source import Source
 from choral.tables.sql import identifier
@@ -248,11 +248,9 @@ def _misfit(points: Points) -> str | None:
         listed = tuple(value for value in column.values if value is not None)
         if kind_of_type(column.type) is None or len(set(column.values)) != len(column.values):
             return f"the pieces of '{column.name}' are not what a column has"
-        if column.edges is not None:
-            if any(not a < b for a, b in pairwise(column.edges)) or not all(map(math.isfinite, column.edges)):
-                return f"the edges of '{column.name}' do not increase"
-            if not are_labels(listed, column.edges, column.type):
-                return f"the pieces of '{column.name}' are not those between its edges"
+        if column.cut is not None:
+            if (wrong := column.misfit()) is not None:
+                return f"'{column.name}' {wrong}"
         elif any(kind_of_value(value) not in (column.kind, "int") for value in listed):
             return f"'{column.name}' holds {KINDS[column.kind]}, and its pieces are something else"
     for term in (term for terms in points.sums for term in terms):

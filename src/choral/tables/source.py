@@ -66,7 +66,7 @@ class Source:
 
     `columns` maps names, as they are spelled, to DuckDB's types. `name` is how messages call the table. Where another
     engine has counted, a row stands for as many as the column `weight` says, and what it found is known: the table's digest,
-    the edges of binned columns, and what was `counted`, if its rows have an order. `stored` is the table before its `fields`
+    what columns are cut by, and what was `counted`, if its rows have an order. `stored` is the table before its `fields`
     became values, `empty` says what an empty text is, `marks` which texts are missing values, `header` whether a file has
     one, and `remarks` has a sentence for a column that may not be what it was meant to be; that under "" is about the whole
     table.
@@ -79,7 +79,7 @@ class Source:
     path: Path | None = None
     weight: str | None = None
     known_digest: str | None = None
-    known_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    known_cuts: Mapping[str, Any] = field(default_factory=dict)
     counted: Source | None = None
     stored: Source | None = None
     fields: Mapping[str, Field] = field(default_factory=dict)
@@ -171,6 +171,7 @@ class Source:
 def connect() -> duckdb.DuckDBPyConnection:
     """A DuckDB in memory."""
     connection = _duckdb().connect(":memory:")
+    connection.execute("SET TimeZone = 'UTC'")  # so that a point in time with a zone has the same text on every machine
     connection.execute("SET enable_progress_bar = false")  # it would write to standard output, where --json goes
     return cast("duckdb.DuckDBPyConnection", connection)
 

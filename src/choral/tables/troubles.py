@@ -23,12 +23,14 @@ class Trouble:
     short   the reason, to stand after the column's name
     remedy  "bins", "drop", or "" where the curator has to think
     unique  whether each record has a value of its own in it
+    rule    the bins that are proposed
     """
 
     name: str
     error: ChoralError
     short: str
     remedy: str = ""
+    rule: str = str(BINS)
     unique: bool = False
 
 
@@ -39,7 +41,7 @@ def check(troubles: Sequence[Trouble]) -> None:
     if len(troubles) == 1:
         raise troubles[0].error
     listed = "; ".join(f"'{trouble.name}' {trouble.short}" for trouble in troubles)
-    binned = ";".join(f"{trouble.name}={BINS}" for trouble in troubles if trouble.remedy == "bins")
+    binned = ";".join(f"{trouble.name}={trouble.rule}" for trouble in troubles if trouble.remedy == "bins")
     dropped = ",".join(trouble.name for trouble in troubles if trouble.remedy == "drop")
     line = " ".join([*([f"--drop '{dropped}'"] if dropped else []), *([f"--bins '{binned}'"] if binned else [])])
     others = [f"'{trouble.name}'" for trouble in troubles if not trouble.remedy]

@@ -21,7 +21,7 @@ from choral.errors import FieldError, LawError
 from choral.tables import forms
 from choral.tables.dialect import dialect_of
 from choral.tables.in_memory import check_names
-from choral.tables.kinds import kind_of_type
+from choral.tables.kinds import ZONED, kind_of_type
 from choral.tables.misfit import NONE_THERE, ZEROS, in_records, misfit
 from choral.tables.opening import FRAME, Chosen, columns_of, open_table
 from choral.tables.source import READERS, AsRead, Source, connect, parts_of
@@ -100,6 +100,23 @@ class SparkTable:
         if form.type == "BIGINT" or form.type.startswith("DECIMAL"):
             fits &= raw.try_cast(form.type.lower()).isNotNull()
         return F.when(raw.rlike(rf"\A(?:{form.pattern})\z") & fits, found)
+
+    def day(self, name: str, place: int) -> Any:
+        """The column of Spark that is the day of the date or point in time in c0, c1, … of `raw`; in UTC, if it has a zone.
+
+        NULL is what is missing, and a text that is not of the form of the column's type. Nothing here asks for the zone of
+        the session: of a moment with a zone the microseconds since 1970 are counted, in whole numbers.
+        """
+        from pyspark.sql import functions as F
+
+        raw, type_ = f"c{place}", self.columns[name]
+        moment = f"try_cast({raw} AS timestamp)" if type_ == ZONED else raw
+        micros, a_day = f"unix_micros({moment})", 86_400_000_000
+        in_utc = F.expr(f"date_add(DATE'1970-01-01', CAST(({micros} - pmod({micros}, {a_day})) div {a_day} AS INT))")
+        if not self.texts:
+            return in_utc if self.frame.schema[name].dataType.typeName() == "timestamp" else F.col(raw).cast("date")
+        day = in_utc if type_ == ZONED else F.substring(raw, 1, len("2026-01-31")).try_cast("date")
+        return F.when(F.col(raw).rlike(rf"\A(?:{forms.form_of(type_).pattern})\z"), day)
 
     def misfit(self, name: str, type_: str, id: str) -> str:
         """`choral.tables.misfit.misfit` of a file; of a frame how many records have such values, and one of them."""

@@ -32,6 +32,8 @@ from choral.show.options import (
     Empty,
     Engine,
     Force,
+    Group,
+    GroupsFile,
     Id,
     LawOption,
     Leakage,
@@ -74,6 +76,7 @@ LEAST_PATIENCE = 0.5
 NOT_LOOKED_AT = "what the code tells to who knows another column was not looked at"
 EXAMPLES = examples(
     "choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o r.choral --card card.json",
+    "choral fit table.csv --reveal outcome --protect born,job --bins born=decade --group 'job=office:clerk|boss;other:*'",
     "choral fit clinic.duckdb::visits --reveal outcome --rel-tol 1e-3 --time-limit 60 -o r.choral",
     "choral fit table.csv --reveal outcome --protect age,sex --leakage age=0.01 -o r.choral",
     "choral fit table.csv --reveal outcome --protect age,sex --ratio age=21/20 -o r.choral",
@@ -101,6 +104,8 @@ def fit(
     order: Order = 1,
     drop: Drop = None,
     bins: Bins = None,
+    group: Group = None,
+    groups: GroupsFile = None,
     missing: Missing = "value",
     empty: Empty = "missing",
     min_count: MinCount = 5,
@@ -215,6 +220,8 @@ def fit(
             spark or None,
             drop,
             bins,
+            group,
+            groups,
             leakage,
             ratio,
             also,
@@ -234,7 +241,7 @@ def fit(
         return
     own = None if points is None else read_points(points)
     reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
-    reading |= {"weight": weight, "counts": counts}
+    reading |= {"weight": weight, "counts": counts, "group": group, "groups": groups}
     rules = ruled(bins, missing, empty, min_count, law, unseen, id, own, score, drop=drop, **reading)
     earlier = None if after is None else _earlier(after, after_key, question, rules, also)
     book = ledger or beside(output)

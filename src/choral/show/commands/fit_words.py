@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from choral.problem.kernel import Problem
     from choral.release.card import Card
     from choral.release.file import Release
+    from choral.tables.binned import Cutting
     from choral.tables.recipe import Recipe
     from choral.tables.rules import TableRules
 
@@ -148,7 +149,7 @@ def _protection(found: Disclosure, recipe: Recipe | None) -> list[str]:
     return [*lines, f"in bins      {limit}"] if limit else lines
 
 
-def _given_lines(found: Disclosure, bins: Mapping[str, int]) -> list[str]:
+def _given_lines(found: Disclosure, bins: Mapping[str, Cutting]) -> list[str]:
     """Promises given what others know, in words, and what each leaves open."""
     from choral.describe.display import percent
     from choral.release.given import InWords, in_words, left_open
@@ -170,6 +171,9 @@ def _given_lines(found: Disclosure, bins: Mapping[str, int]) -> list[str]:
 
 def about_table(release: Release) -> dict[str, Any]:
     """What a release says of its table and of the rules for it, for programs."""
+    from choral.tables.calendar import Calendar
+    from choral.tables.groups import Groups
+
     recipe = release.recipe
     return {
         "use": list(recipe.use),
@@ -180,7 +184,11 @@ def about_table(release: Release) -> dict[str, Any]:
         "merged_into": len(recipe.merged),
         "merged_share": share_merged(release.disclosure.problem, recipe),
         "rare": rare_values(release.disclosure.problem, recipe),
-        "bins": {column.name: list(column.edges) for column in recipe.columns if column.edges is not None},
+        "bins": {c.name: list(c.edges) for c in recipe.columns if c.edges is not None}
+        | {c.name: c.named.part for c in recipe.columns if isinstance(c.named, Calendar)},
+        "groups": {
+            c.name: dict(c.named.to_document()["groups"]) for c in recipe.columns if isinstance(c.named, Groups)
+        },
         "law": dict(recipe.law),
         "missing": recipe.missing,
         "empty": recipe.empty,
@@ -198,6 +206,7 @@ def _part(share: float) -> str:
 def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
     """What a release says of its table and of the rules for it, for people."""
     from choral.tables.bins import understood
+    from choral.tables.groups import Groups
 
     recipe = release.recipe
     into = "one state" if len(recipe.merged) == 1 else f"{len(recipe.merged)} states"
@@ -215,10 +224,11 @@ def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
         f"merged       {what} less than {counted(recipe.min_count, 'time')} (--min-count)",
     ]
     for column in recipe.columns:
-        if column.edges is not None:
+        if column.cut is not None:
             how = f" ({understood(column.name, rules.bins[column.name])})" if column.name in rules.bins else ""
             shown = ", ".join("missing" if value is None else str(value) for value in column.values)
-            lines.append(f"bins         {column.name}: {shown}{how}")
+            label = "groups" if isinstance(column.cut, Groups) else "bins"
+            lines.append(f"{label:<13}{column.name}: {shown}{how}")
     if recipe.law["outside"]:
         lines.append(
             f"outside      {counted(recipe.law['outside'], 'record')} of the table cannot occur under the law: no code"

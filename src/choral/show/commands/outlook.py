@@ -19,6 +19,8 @@ from choral.show.options import (
     CountsOption,
     Drop,
     Empty,
+    Group,
+    GroupsFile,
     Id,
     LawOption,
     Leakage,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from choral.problem.bounds import Bounds
     from choral.problem.kernel import Problem
     from choral.problem.question import Question
+    from choral.tables.binned import Cutting
     from choral.tables.rules import TableRules
 
 BOUNDS = examples(
@@ -71,6 +74,8 @@ def bounds(
     drop: Drop = None,
     id: Id = None,
     bins: Bins = None,
+    group: Group = None,
+    groups: GroupsFile = None,
     missing: Missing = "value",
     empty: Empty = "missing",
     min_count: MinCount = 5,
@@ -91,7 +96,7 @@ def bounds(
 
     question = asked(reveal, protect, use, order, leakage, ratio, against)
     reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
-    reading |= {"weight": weight, "counts": counts}
+    reading |= {"weight": weight, "counts": counts, "group": group, "groups": groups}
     rules = ruled(bins, missing, empty, min_count, law, id=id, drop=drop, **reading)
     problem, binned, merging = _problem(table, question, rules)
     found, target = bounds_of(problem), problem.target.name
@@ -149,6 +154,8 @@ def plan(
     drop: Drop = None,
     id: Id = None,
     bins: Bins = None,
+    group: Group = None,
+    groups: GroupsFile = None,
     missing: Missing = "value",
     empty: Empty = "missing",
     min_count: MinCount = 5,
@@ -169,7 +176,7 @@ def plan(
 
     question = asked(reveal, protect, use, order, leakage, ratio, against, utility)
     reading: dict[str, Any] = {"header": not no_header, "marks": missing_marks, "rare": rare}
-    reading |= {"weight": weight, "counts": counts}
+    reading |= {"weight": weight, "counts": counts, "group": group, "groups": groups}
     rules = ruled(bins, missing, empty, min_count, law, id=id, drop=drop, **reading)
     problem, _, merging = _problem(table, question, rules)
     found = outlook_of(problem)
@@ -207,7 +214,7 @@ def _plan_lines(found: Outlook, merging: str, verbose: bool) -> list[str]:
     ]
 
 
-def _problem(table: str, question: Question, rules: TableRules) -> tuple[Problem, Mapping[str, int], str]:
+def _problem(table: str, question: Question, rules: TableRules) -> tuple[Problem, Mapping[str, Cutting], str]:
     """What is asked of a table or an example, into how many bins columns are cut, and what merging rare values does."""
     from choral.problem.pose import problem_of
 

@@ -24,6 +24,7 @@ from choral.show.report.first import facts_line, verdict_mark
 from choral.show.report.markup import Html, bits, bullets, drawing, element, fold, joined, listing, paragraph
 from choral.show.report.shell import whole_page
 from choral.show.style import mark
+from choral.tables.binned import SPOKEN
 
 MOST_TARGET_VALUES = 5
 """Lines at the left; a target of two values has one."""
@@ -100,7 +101,7 @@ def _binned(columns: Sequence[str], said: str) -> str:
     >>> _binned(["sex", "age"], "… independent of sex and age (in 8 bins): …")
     'sex+age (in 8 bins)'
     """
-    bins = (re.search(rf"(?<!\w){re.escape(name)} \(in \d+ bins\)", said) for name in columns)
+    bins = (re.search(rf"(?<!\w){re.escape(name)} \({SPOKEN}\)", said) for name in columns)
     return "+".join(name if found is None else found[0] for name, found in zip(columns, bins, strict=True))
 
 

@@ -136,7 +136,7 @@ def _columns(subject: Subject, recipe: Recipe) -> Html:
             *(["used"] if column.name in recipe.use else []),
             *(["private"] if any(column.name in group for group in recipe.protect) else []),
         ]
-        kind = "bins" if column.edges is not None else "values"
+        kind = "values" if column.cut is None else "bins" if column.named is None else f"{column.named.one}s"
         rows.append(
             [column.name, ", ".join(roles), count(len(column.values)), kind, listed(_values(column), MOST_VALUES)]
         )

@@ -140,9 +140,7 @@ def outlook(choices: Choices, source: Source) -> dict[str, Any]:
         "reveal": problem.target.name,
         "protect": [spoken(group.columns, bins_of(recipe)) for group in problem.groups],
         "use": list(recipe.use),
-        "alphabets": {
-            column.name: [str(value) for value in column.values] for column in recipe.columns if column.edges
-        },
+        "alphabets": {column.name: [str(value) for value in column.values] for column in recipe.columns if column.cut},
         "advice": advice(posed, learned),
     }
     unsaid = dict.fromkeys(("rank", "feasible", "plan"))
