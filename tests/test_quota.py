@@ -275,7 +275,7 @@ def test_codes_of_few_bearers_are_refused(table, one, tmp_path):
 def test_words_that_mean_no_draw_are_refused():
     for words, match in (
         (("lot",), "lots"),
-        (("lots", 1), "--draw quota"),
+        (("lots", 1), 'draw="quota"'),
         (("quota", 0), "0.01"),
         (("quota", "x"), "0.01"),
     ):

@@ -90,7 +90,7 @@ def _checked(draw: str, noise: float | str | None) -> tuple[Draw, Decimal | None
     if noise is None:
         return known, None
     if known != "quota":
-        raise ProblemError(f"Noise on quotas ({noise}) without quotas.", 'Say --draw quota (draw="quota") too.')
+        raise ProblemError(f"Noise on quotas ({noise}) without quotas.", "Ask for quotas as well: --draw quota.")
     try:
         epsilon = Decimal(str(noise))
     except InvalidOperation:
