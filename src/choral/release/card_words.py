@@ -11,6 +11,7 @@ from choral.describe.display import counted, in_bits, percent
 from choral.verifier.names import shown_group
 
 WIDE, LABEL = 80, 13
+"""Columns of a terminal, and of them those before the text, as all commands have it."""
 MOST_VALUES = 4
 """Values of the target whose probabilities stand beside each code: more do not fit on a line."""
 MOST_CODES = 16
