@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ import pytest
 import choral as ch
 from choral.describe.display import percent
 from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
+from choral.phases import until
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.meaning import Meaning, told_by_chance
@@ -271,6 +273,31 @@ def test_edges_are_round_and_lie_where_they_cut():
     held = np.histogram(values, [-np.inf, *edges, np.inf])[0]
     assert held.min() >= 25
     assert all(len(f"{edge:g}") <= 6 for edge in edges)
+
+
+def test_a_score_is_learned_by_fewer_trees_where_there_is_no_time_for_more(monkeypatch):
+    draw = np.random.default_rng(0)
+    codes = draw.integers(0, 3, (600, 2))
+    target = (draw.random(600) < 0.2 + 0.3 * codes[:, 0]).astype(np.int64)
+    lesson = teacher.Lesson(codes, (3, 3), (False, False), target, 2)
+    fold = crossfit.folds_of(target)
+    asked = []
+    taught = crossfit.taught
+
+    def counted(some, trees, paired):
+        asked.append((trees, paired))
+        return taught(some, trees, paired)
+
+    monkeypatch.setattr(crossfit, "taught", counted)
+    with until(time.monotonic()):
+        choice, sums, _ = crossfit.crossfitted(lesson, fold)
+    assert asked == [(crossfit.TREES, False)] + 4 * [(crossfit.FEWEST_TREES, False)]
+    assert choice.hurried
+    assert choice.trees <= crossfit.FEWEST_TREES
+    assert np.corrcoef(sums[:, 0], codes[:, 0])[0, 1] > 0.9
+    asked.clear()
+    assert not crossfit.crossfitted(lesson, fold)[0].hurried
+    assert {paired for _, paired in asked} == {False, True}
 
 
 def test_a_small_table_is_counted_as_it_stands():

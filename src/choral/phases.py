@@ -1,6 +1,7 @@
 """What is being done: long parts of the work name themselves, for whoever looks on and for whoever interrupts.
 
     with phase("counting"): …          tells who listens, and an interrupt in it knows where it came
+    with until(moment): …              has what is not needed left out where it would end later than this (`room_for`)
     with heard(lambda name: …): …      listens: to the name when a phase begins, and when it ends to that of the outer one, or
                                        to nothing ("") where there is none
 
@@ -9,8 +10,10 @@ A search has no phase of its own: an interrupt there means "the best so far" (`c
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +27,7 @@ INTERRUPTED = "Query interrupted"
 
 _open: ContextVar[tuple[str, ...]] = ContextVar("open", default=())
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_until: ContextVar[float] = ContextVar("until", default=math.inf)
 
 
 @contextmanager
@@ -62,6 +66,31 @@ def heard(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def until(moment: float) -> Iterator[None]:
+    """A block that has to end by a moment of `time.monotonic()`, and may leave out what is not needed.
+
+    >>> with until(time.monotonic() + 60):
+    ...     room_for(1), room_for(100)
+    (True, False)
+    """
+    token = _until.set(moment)
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def room() -> float:
+    """Seconds that are left until then; without end where nobody said when."""
+    return max(0.0, _until.get() - time.monotonic())
+
+
+def room_for(seconds: float) -> bool:
+    """Whether work that takes so long would end in time."""
+    return seconds <= room()
 
 
 def tell(name: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +21,7 @@ from choral.design.limits import READABLE, Limits, Progress
 from choral.errors import ColumnError, LawError, ProblemError, TableWarning
 from choral.laws.choice import law_for, weighted_law
 from choral.ledger.identity import KEY_BYTES
-from choral.phases import phase
+from choral.phases import phase, until
 from choral.problem.kernel import Problem
 from choral.problem.pose import pose_roles, with_budgets, with_utility
 from choral.problem.promises import read_promise
@@ -48,6 +50,8 @@ from choral.tables.weights import as_counts, weighted
 
 MOST_STATES = 100_000
 """Of a channel; with more, its file would not be read in a sitting."""
+LEARNING = 0.5
+"""Share of a time limit by which a score is learned: what is not needed for it is left out where it would take longer."""
 SALT_BYTES = 32
 """As many as a SHA-256 has: the salt hides the certificate in the card."""
 
@@ -199,7 +203,9 @@ def fit(
 def fitted(source: Any, question: Question, rules: TableRules, limits: Limits | None = None, also: Any = ()) -> Release:
     """The release of a table that answers a question, under rules for the table and within limits."""
     limits = (limits or Limits()).begun()
-    with opened(source, rules.as_read) as table:
+    left = limits.remaining()
+    by = math.inf if left is None else time.monotonic() + LEARNING * left
+    with opened(source, rules.as_read) as table, until(by):
         posed = pose_table(table, question, rules)
     return release_of(posed, question, limits, also)
 

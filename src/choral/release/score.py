@@ -93,6 +93,11 @@ class Scored:
             f"its interval, cut at {', '.join(f'{edge:g}' for edge in edges)} (--bins '{name}=…' cuts otherwise)"
             for name, edges in self.cut.items()
         ]
+        if self.points is not None and self.points.about.get("hurried"):
+            said.append(
+                "the score was learned in half of the time limit: more trees, or pairs of columns, were not tried; more time "
+                "may bring more"
+            )
         return (*(note for note in (self.few, self.many) if note), *said)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,13 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from choral.describe.entropy import entropies
-from choral.phases import tell
+from choral.phases import room, room_for, tell
 from choral.problem.kernel import Floats
 from choral.scores.teacher import Lesson, Model, Pair, Tables, mean_of, spread, tables_of, taught
 
 FOLDS = 5
 TREES, MOST_TREES, STEP = 240, 480, 10
 """Trees that are tried; and where the last quarter of them still told much more. Most tables learn only chance then."""
+FEWEST_TREES = 40
+"""Where there is no time for more."""
+OF_PAIRS = 1.5
+"""Learning with pairs takes so many times as long as with single columns, as measured."""
 PAIRS = (0, 4, 8, 16, 32)
 SCALES = (20, 50)
 """Points to a factor e in the odds, or to a standard deviation. Fewer are easier to read; ten tell 2 % less of a census."""
@@ -32,6 +37,8 @@ class Choice:
     paired: bool
     pairs: int
     scale: float
+    hurried: bool = False
+    """Whether more trees, or pairs of columns, were not tried since there was no time."""
 
 
 def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple[Choice, npt.NDArray[np.int64], Tables]:
@@ -41,10 +48,19 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple
     nothing = _nothing(lesson)
     models: dict[bool, list[Model]] = {}
     trees: dict[bool, int] = {}
+    hurried, took = False, 0.0
     for paired in [False, True] if len(lesson.sizes) > 1 else [False]:
+        if paired and not room_for(OF_PAIRS * took):
+            hurried = True
+            break
+        began = time.monotonic()
         models[paired], loss = _learned(lesson, fold, paired, TREES, what)
+        took, hurried = time.monotonic() - began, hurried or len(loss) < TREES // STEP
         if loss[-1 - len(loss) // 4] - loss[-1] > WORTH * (nothing - loss[-1]):
-            models[paired], loss = _learned(lesson, fold, paired, MOST_TREES, what)
+            if room_for(MOST_TREES / TREES * took):
+                models[paired], loss = _learned(lesson, fold, paired, MOST_TREES, what)
+            else:
+                hurried = True
         trees[paired] = STEP * (int(loss.argmin()) + 1)
     tables = {
         paired: [tables_of(model, lesson.of(fold != k), trees[paired]) for k, model in enumerate(models[paired])]
@@ -65,18 +81,24 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple
     chosen = _simplest(offers, lambda choice: tried(choice, rounded=False)[0], nothing)
     finer = [replace(chosen, scale=unit * scale) for scale in SCALES]
     chosen = _simplest(finer, lambda choice: tried(choice)[0], nothing)
-    return chosen, tried(chosen)[1].astype(np.int64), mean_of(tables[chosen.paired])
+    sums, mean = tried(chosen)[1].astype(np.int64), mean_of(tables[chosen.paired])
+    return replace(chosen, hurried=hurried), sums, mean
 
 
 def _learned(lesson: Lesson, fold: npt.NDArray[Any], paired: bool, trees: int, what: str) -> tuple[list[Model], Floats]:
-    """A model for each fold, learned without it, and what the folds cost after every few trees."""
-    models, loss = [], np.zeros(trees // STEP)
+    """A model for each fold, learned without it, and what the folds cost after every few trees: fewer trees where those
+    would take longer than there is time, as the first fold says.
+    """
+    models, loss, began = [], np.zeros(trees // STEP), time.monotonic()
     for k in range(FOLDS):
+        if k == 1 and not room_for(others := (FOLDS - 1) * (time.monotonic() - began)):
+            trees = max(FEWEST_TREES, STEP * int(trees * room() / others / STEP))
+            loss = loss[: trees // STEP]
         tell(f"cross-fitting{what}, {k + 1} of {FOLDS}, {'pairs' if paired else 'single columns'}")
         models.append(taught(lesson.of(fold != k), trees, paired))
         test = lesson.of(fold == k)
         for i, stage in enumerate(models[-1].staged(test.codes)):
-            if (i + 1) % STEP == 0:
+            if (i + 1) % STEP == 0 and i < trees:
                 loss[i // STEP] += _loss(stage, test).sum()
     return models, loss
 

@@ -123,6 +123,7 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
         "pairs": len({term.columns for terms in points.sums for term in terms if len(term.columns) == 2}),
         "scale": first.choice.scale,
         **_in_words(first.lesson, asked.target),
+        **({"hurried": True} if any(one.choice.hurried for one in found) else {}),
         **_nearly(first.lesson, columns, classes[0]),
         "contributes": _contributions(first.tables, first.lesson, columns),
         "held out": {
