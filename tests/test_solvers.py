@@ -22,7 +22,7 @@ from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
-from choral.solvers.lines import chords, elimination, memory
+from choral.solvers.lines import chords, conjugate, elimination, indicators, memory
 from choral.solvers.lines import chunks as chunks_of
 from choral.solvers.lines.chords import ENTROPY, chord_costs, interpolated_multipliers, slopes
 from choral.solvers.lines.classes import ClassesFirst
@@ -244,6 +244,27 @@ def test_sums_over_classes_give_the_step_that_products_give(sizes):
         assert np.abs(moves[-1].T @ white - column_gap).max() < 1e-7
     for other in moves[1:]:
         assert np.allclose(moves[0], other, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("steps", "doubly"), [(30, False), (0, True)])
+def test_half_the_digits_give_the_step_that_all_give_or_leave_it_to_them(monkeypatch, steps, doubly):
+    p, M, _ = random_groups(3, (9, 8, 7, 6, 5), 400)
+    d = 10.0 ** np.random.default_rng(1).uniform(-4, 0, (400, 9))
+    white, back = whiten(p, M)
+    sets, rng = Indicators.of(M, back), np.random.default_rng(0)
+    g, row_gap, column_gap = rng.normal(size=d.shape), rng.normal(size=400), rng.normal(size=(9, white.shape[1]))
+    column_gap[-1] += row_gap @ white - column_gap.sum(axis=0)
+    chunks = chunks_of.Chunks(400, 64, None, 1)
+    whole = ByIndicators(white, d, 2, chunks, sets).solve(g, row_gap, column_gap)
+    monkeypatch.setattr(indicators, "LARGE", 1)
+    monkeypatch.setattr(conjugate, "STEPS", steps)
+    half = ByIndicators(white, d, 2, chunks, sets)
+    found = half.solve(g, row_gap, column_gap)
+    assert (half._factor is not None) == doubly
+    moves = [g + d * (dlam[:, None] + white @ dnu.T) for dlam, dnu in (whole, found)]
+    assert np.abs(moves[1].sum(axis=1) - row_gap).max() < 1e-6
+    assert np.abs(moves[1].T @ white - column_gap).max() < 1e-6
+    assert np.allclose(*moves, rtol=1e-5, atol=1e-5)
 
 
 def test_columns_that_are_no_classes_have_no_partition():

@@ -22,6 +22,7 @@ from choral.describe.entropy import binary_entropies
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.chunks import Array
 from choral.solvers.lines.interior_point import LPResult
+from choral.solvers.lines.partition import whiten
 from choral.solvers.lines.refinement import Codes, Next
 
 KNOT_GRID = 2**62
@@ -229,8 +230,8 @@ class Chords:
         knots = np.unique(np.concatenate([[low], near[(near > low) & (near < high)], [high]]))
         if self.M.size == 0 or len(knots) < 2:
             return
-        root = np.sqrt(self.p)
-        beta = np.linalg.lstsq(root[:, None] * self.M, root * (self.q - mean), rcond=None)[0]
+        white, back = whiten(self.p, self.M)
+        beta = back @ (white.T @ (self.p * (self.q - mean))) / self.p.sum()
         cells = Chords(self.curve, self.p, self.M, self.q, knots, self.curve.coordinate(knots))
         yield cells, slopes(self.curve, knots)[:, None] * beta
 

@@ -7,12 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg import get_lapack_funcs, solve_triangular
 
 from choral.threads import one_thread
 
@@ -34,19 +33,20 @@ class Space:
     """
 
     def __init__(self) -> None:
-        self._flat: dict[str, Array] = {}
+        self._bytes: dict[str, NDArray[np.uint8]] = {}
 
-    def array(self, name: str, *shape: int) -> Array:
+    def array(self, name: str, *shape: int, dtype: Any = np.float64) -> NDArray[Any]:
         """An array of this shape, with anything in it."""
-        size = math.prod(shape)
-        if name not in self._flat or self._flat[name].size < size:
-            self._flat.pop(name, None)  # before there are two
-            self._flat[name] = np.empty(size)
-        return self._flat[name][:size].reshape(shape)
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if name not in self._bytes or self._bytes[name].size < size:
+            self._bytes.pop(name, None)  # before there are two
+            self._bytes[name] = np.empty(size, dtype=np.uint8)
+        found: NDArray[Any] = self._bytes[name][:size].view(dtype).reshape(shape)
+        return found
 
-    def own(self, name: str, *shape: int) -> Array:
+    def own(self, name: str, *shape: int, dtype: Any = np.float64) -> NDArray[Any]:
         """One of this name for each thread."""
-        return self.array(f"{name} of {threading.get_ident()}", *shape)
+        return self.array(f"{name} of {threading.get_ident()}", *shape, dtype=dtype)
 
 
 class Chunks:
@@ -99,7 +99,7 @@ class Chunks:
         """The same workers over slices of something else."""
         return Chunks(count, min(size, -(-count // self.workers)), self._shared, self.workers, self.space)
 
-    def factorised(self, matrix: Array) -> Array:
+    def factorised(self, matrix: NDArray[Any]) -> NDArray[Any]:
         """The lower Cholesky factor (above the diagonal there is anything), in place, in threads where that pays.
 
         Block by block: the panel below a block and the rest of the matrix are updated in slices of their rows.
@@ -108,23 +108,24 @@ class Chunks:
         if not size:  # LAPACK complains of it, on the terminal
             return matrix
         if self._shared is None or size < THREADED:
-            factor, failed = dpotrf(matrix.T, overwrite_a=1)
+            factor, failed = get_lapack_funcs("potrf", (matrix,))(matrix.T, overwrite_a=1)
             if failed:
                 raise np.linalg.LinAlgError("not positive definite")
             return np.asarray(factor).T
+        kind = matrix.dtype
         for start in range(0, size, BLOCK):
             stop = min(start + BLOCK, size)
             matrix[start:stop, start:stop] = np.linalg.cholesky(matrix[start:stop, start:stop])
-            inverse = solve_triangular(matrix[start:stop, start:stop], np.eye(stop - start), lower=True).T
+            inverse = solve_triangular(matrix[start:stop, start:stop], np.eye(stop - start, dtype=kind), lower=True).T
             spots = list(range(stop, size, BLOCK))
             rows = [slice(a, min(a + BLOCK, size)) for a in spots]
 
-            def panel(some: slice, here: slice = slice(start, stop), inverse: Array = inverse) -> None:
-                product = self.space.own("panel", some.stop - some.start, here.stop - here.start)
+            def panel(some: slice, here: slice = slice(start, stop), inverse: Any = inverse) -> None:
+                product = self.space.own("panel", some.stop - some.start, here.stop - here.start, dtype=kind)
                 matrix[some, here] = np.matmul(matrix[some, here], inverse, out=product)
 
             def update(some: slice, here: slice = slice(start, stop), stop: int = stop) -> None:
-                product = self.space.own("update", some.stop - some.start, some.stop - stop)
+                product = self.space.own("update", some.stop - some.start, some.stop - stop, dtype=kind)
                 np.matmul(matrix[some, here], matrix[stop : some.stop, here].T, out=product)
                 matrix[some, stop : some.stop] -= product
 

@@ -7,17 +7,24 @@ take rank². (What is added to every column, low, makes a term of the sums over 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import LinAlgError
 
 from choral.solvers.lines.chunks import Array, Chunks
+from choral.solvers.lines.conjugate import Single, conjugate_gradients
 from choral.solvers.lines.factors import Cholesky, WithoutStates, spread_over_lines
 
 DENSE = 0.25
 """Share of all pairs from which on products are faster than sums."""
+LARGE = 1200
+"""Unknowns from which a factorisation is most of a step."""
 PIECE = 2**18
 """Numbers in the sums over pairs that are made at once: few enough to stay in a cache, and in memory that is in hand."""
 SPARSE = 8.0
@@ -72,16 +79,54 @@ def work(entries: int, lines: int, rank: int) -> float:
 
 
 class ByIndicators(WithoutStates):
-    """The Schur complement after the states, one row per (column, line), by sums over pairs of sets."""
+    """The Schur complement after the states, one row per (column, line), by sums over pairs of sets.
+
+    Where it is large it is factorised with half the digits; with all of them only if these do not suffice.
+    """
 
     def __init__(self, M: Array, d: Array, reference: int, chunks: Chunks, indicators: Indicators) -> None:
         super().__init__(M, d, reference, chunks)
-        self.total, own = spread_over_lines(d)
+        self._indicators, self._inverse = indicators, indicators.inverse
+        self.total, self._own = spread_over_lines(d)
+        self._single: Single | None = None
+        self._factor: Cholesky | None = None
+        size = M.shape[1] * int(self.free.sum())
+        if size >= LARGE:
+            scale = self._scale()
+            with suppress(LinAlgError):
+                self._single = Single(size, lambda matrix: self._fill(matrix, scale), scale.ravel(), chunks)
+            self._top = d.argmax(axis=1)
+        if self._single is None:
+            self._doubly()
+
+    def _doubly(self) -> Cholesky:
+        if self._factor is None:
+            rank, lines = self.M.shape[1], int(self.free.sum())
+            matrix = self.chunks.space.array("sums", rank * lines, rank * lines)
+            self._fill(matrix, np.ones((rank, lines)))
+            self._factor = Cholesky(matrix, self.chunks)
+        return self._factor
+
+    def _scale(self) -> Array:
+        """One over the root of each entry of the diagonal, (column, line); 0 where that is 0."""
+        sets, own = self._indicators, self._own[:, self.free]
+        inside = (sets.pairs @ own)[sets.second == sets.first]
+        everything, inside = inside[-1], inside[:-1]
+        high, low = (sets.step + sets.low)[:, None], sets.low[:, None]
+        diagonal = high**2 * inside + low**2 * np.maximum(everything - inside, 0.0)
+        scale: Array = np.zeros_like(diagonal)
+        live = np.isfinite(diagonal) & (diagonal > 0)
+        scale[live] = 1 / np.sqrt(diagonal[live])
+        return scale
+
+    def _fill(self, flat: NDArray[Any], scale: Array) -> None:
+        """Write the Schur complement, times the scale of its rows and of its columns."""
+        d, indicators, chunks = self.d, self._indicators, self.chunks
         scaled = d[:, self.free] / np.sqrt(self.total)[:, None]
-        lines, rank, self._inverse = scaled.shape[1], M.shape[1], indicators.inverse
+        lines, rank = scaled.shape[1], self.M.shape[1]
         one, other = np.triu_indices(lines)
         weights = -scaled[:, one] * scaled[:, other]
-        weights[:, one == other] = own[:, self.free]
+        weights[:, one == other] = self._own[:, self.free]
         whole = np.empty((lines, lines), dtype=np.int64)
         whole[one, other] = whole[other, one] = np.arange(len(one))
         first, second, step, low = indicators.first, indicators.second, indicators.step, indicators.low
@@ -95,30 +140,63 @@ class ByIndicators(WithoutStates):
         alone[first[single]] = sums(single)
         alone[:rank] *= step[:, None, None]
         beside = (alone[:rank] + low[:, None, None] * alone[rank]).transpose(1, 0, 2)
-        matrix = chunks.space.array("sums", rank, lines, rank, lines)
+        matrix = flat.reshape(rank, lines, rank, lines)
 
         def shifted(some: slice) -> None:
             for i in range(some.start, some.stop):
-                np.multiply(alone[i][:, None, :], low[None, :, None], out=matrix[i])
-                matrix[i] += low[i] * beside
+                row = alone[i][:, None, :] * low[None, :, None]
+                row += low[i] * beside
+                row *= scale[i][:, None, None]
+                np.multiply(row, scale, out=matrix[i], casting="same_kind")
 
         chunks.over(rank, rank).each(shifted)
         both = np.flatnonzero(second < rank)
 
         def added(some: slice) -> None:
             i, j, blocks = first[both[some]], second[both[some]], sums(both[some])
-            blocks *= (step[i] * step[j])[:, None, None]
+            blocks *= (step[i][:, None] * scale[i])[:, :, None]
+            blocks *= (step[j][:, None] * scale[j])[:, None, :]
             matrix[i, :, j, :] += blocks
             apart = i != j
-            matrix[j[apart], :, i[apart], :] += blocks[apart]
+            matrix[j[apart], :, i[apart], :] += blocks[apart].transpose(0, 2, 1)
 
         chunks.over(len(both), max(1, PIECE // lines**2)).each(added)
-        self._factor = Cholesky(matrix.reshape(rank * lines, rank * lines), chunks)
 
     def multipliers(self, wanted: Array) -> Array:
         """From the Schur complement, in the columns that are indicators."""
-        found = self._factor.solve((wanted @ self._inverse).T.ravel())
+        if self._single is not None:
+            roughly = partial(self._through, self._single)
+            found = conjugate_gradients(self._applied, roughly, wanted)
+            if found is not None:
+                return found
+        return self._through(self._doubly(), wanted)
+
+    def _through(self, factor: Single | Cholesky, wanted: Array) -> Array:
+        found = factor.solve((wanted @ self._inverse).T.ravel())
         value: Array = found.reshape(-1, len(wanted)).T @ self._inverse.T
         return value
 
-    solve = WithoutStates.solved_twice
+    def _applied(self, x: Array) -> Array:
+        """The Schur complement times multipliers; what the line of most weight gets is what the others give."""
+        M, d, nu = self.M, self.d, np.zeros((len(self.free), x.shape[1]))
+        nu[self.free] = x
+
+        def part(rows: slice) -> Array:
+            here, weight = M[rows], d[rows]
+            y = here @ nu.T
+            y -= (np.einsum("sl,sl->s", weight, y) / self.total[rows])[:, None]
+            y *= weight
+            count, top = np.arange(len(y)), self._top[rows]
+            y[count, top] = 0
+            y[count, top] = -y.sum(axis=1)
+            value: Array = y.T @ here
+            return value
+
+        value: Array = self.chunks.total(part)[self.free]
+        return value
+
+    def solve(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
+        """Refined once, unless conjugate gradients have done that."""
+        if self._factor is None:
+            return WithoutStates.solve(self, g, row_gap, column_gap)
+        return self.solved_twice(g, row_gap, column_gap)

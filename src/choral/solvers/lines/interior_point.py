@@ -85,8 +85,8 @@ RESTORATIONS = 3
 WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.001, 10.0, 0.3
 """A warm start: the share of the uniform channel that is mixed in, its barrier in units of its complementarity, and the least
 complementarity in units of that barrier. Chosen by the iterations of the second and third level on sensors and tables."""
-FEASIBLE = 1e-7
-"""Equalities that hold to this are restored to rounding afterwards."""
+FEASIBLE, PART_MISSING = 1e-7, 0.3
+"""Equalities that hold to this, or to this part of the tolerance, are restored to rounding afterwards."""
 LARGE_PIECE, SMALL_PIECE = 1024, 32_768
 """States of a piece at most, whose columns then fit a cache; but at least so many numbers: handing less over costs more."""
 MOST_WORKERS = 8
@@ -226,7 +226,7 @@ class _Run:
             if callback is not None:
                 callback(iteration, primal, best_dual)
             missing = float(np.abs(row_gap).sum() + np.abs(column_gap).sum())
-            if gap <= self.options.tolerance and missing <= FEASIBLE:
+            if gap <= self.options.tolerance and missing <= max(FEASIBLE, PART_MISSING * self.options.tolerance):
                 status = "optimal"
                 break
             if should_stop is not None and should_stop():
@@ -374,18 +374,23 @@ class _Run:
     def restore(self) -> None:
         """Bring the channel back onto the equalities, weighted by its own squares."""
         z, p, M = self.z, self.p, self.M
+        d, system = np.empty_like(z), None
         for _ in range(RESTORATIONS):
             row_gap = p - z.sum(axis=1)
             column_gap = -(z.T @ M)
             if np.abs(row_gap).max() <= EXACT * p.max() and np.abs(column_gap).max(initial=0) <= EXACT:
                 return
-            d = z * z / p[:, None]
             try:
-                dlam, dnu = self.eliminate(d).solve(np.zeros_like(z), row_gap, column_gap)
+                if system is None:
+                    np.divide(z * z, p[:, None], out=d)
+                    system = self.eliminate(d)
+                dlam, dnu = system.solve(np.zeros_like(z), row_gap, column_gap)
             except np.linalg.LinAlgError:
                 return
             change = d * (dlam[:, None] + M @ dnu.T)
             if not np.isfinite(change).all():
                 return
             shrink = float(np.max(-change / z))
+            if shrink > 0.5:  # the weights are no longer those of the point
+                system = None
             z += min(1.0, 0.5 / max(shrink, 1e-300)) * change
