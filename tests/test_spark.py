@@ -721,3 +721,86 @@ def test_the_page_of_the_gallery_has_the_same_codes_from_spark(running):
     here = codes(Path(names["folder"]) / "here.parquet")
     assert names["there"] == here
     assert sorted(here) == list(range(600))
+
+
+def dated(n=300, seed=7):
+    """People with dates and points in time, with a zone too, near midnights and leap days, and with gaps."""
+    draws = np.random.default_rng(seed)
+    edges = [
+        datetime.datetime(2024, 2, 29),
+        datetime.datetime(987, 3, 1),
+        datetime.datetime(2010, 1, 3, 23, 59, 59, 999999),
+    ]
+    at = [edges[i % 3] + datetime.timedelta(hours=int(h)) for i, h in enumerate(draws.integers(-30, 30, n))]
+    born = [
+        None if i % 29 == 3 else datetime.date(1930, 1, 1) + datetime.timedelta(int(d))
+        for i, d in enumerate(draws.integers(0, 25000, n))
+    ]
+    schools = np.array(["none", "primary", "it's", "PhD"])[draws.integers(0, 4, n)].tolist()
+    return pa.table(
+        {
+            "who": [f"p{i}" for i in range(n)],
+            "born": pa.array(born, pa.date32()),
+            "at": pa.array(at, pa.timestamp("us")),
+            "seen": pa.array([moment.replace(tzinfo=datetime.UTC) for moment in at], pa.timestamp("us", "UTC")),
+            "school": pa.array([None if i % 31 == 5 else name for i, name in enumerate(schools)], pa.string()),
+            "ill": draws.integers(0, 2, n),
+        }
+    )
+
+
+DATED = {
+    "reveal": "ill",
+    "protect": ["born", "school"],
+    "use": ["born", "school", "at", "seen"],
+    "groups": {"school": {"low": ["none", "primary"], "other": "*"}},
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "frame"])
+@pytest.mark.parametrize(("at", "seen"), [("week", "weekday"), ("month", "quarter"), ("decade", "year")])
+def test_dates_and_groups_are_cut_alike_in_another_zone(running, tmp_path, name, at, seen):
+    table = dated()
+    asked = {**DATED, "bins": {"born": "decade", "at": at, "seen": seen}}
+    zone = running.conf.get("spark.sql.session.timeZone")
+    running.conf.set("spark.sql.session.timeZone", "Pacific/Auckland")
+    try:
+        if name == "frame":
+            parquet.write_table(table, tmp_path / "f.parquet")
+            source = running.read.parquet(str(tmp_path / "f.parquet"))
+            plain = fit(table, **asked)
+        else:
+            texts = {"born": str, "at": str, "seen": lambda moment: moment.isoformat()}
+            rows = [
+                {k: texts[k](v) if k in texts and v is not None else v for k, v in row.items()}
+                for row in table.to_pylist()
+            ]
+            source = write(table if name == "t.parquet" else pa.Table.from_pylist(rows), tmp_path / name)
+            plain = fit(source, **asked)
+        found = spark.fit(source, **asked)
+        expected = fit(table, **asked)
+        for one in (found, plain):
+            assert [(c.values, c.cut) for c in one.recipe.columns] == [
+                (c.values, c.cut) for c in expected.recipe.columns
+            ]
+            assert one.disclosure.law.table.cells == expected.disclosure.law.table.cells
+            assert one.recipe.combinations == expected.recipe.combinations
+        release = replace(found, key=KEY)
+        given, told = both(
+            release, table if name == "frame" else source, tmp_path, "who", frame=source if name == "frame" else None
+        )
+        assert given == told
+    finally:
+        running.conf.set("spark.sql.session.timeZone", zone)
+
+
+@pytest.mark.spark
+def test_groups_that_do_not_fit_are_refused_by_spark_too(running, tmp_path):
+    source = write(dated(), tmp_path / "t.parquet")
+    with pytest.raises(
+        ProblemError, match=r"'primry' is no value of it \(did you mean 'primary'\?\); 'PhD', 'it's', 'primary' are"
+    ):
+        spark.fit(source, **{**DATED, "groups": {"school": {"low": ["none", "primry"]}}})
+    with pytest.raises(ProblemError, match="'at' holds points in time, and 4 cuts numbers"):
+        spark.fit(source, **DATED, bins={"at": 4, "seen": "year", "born": "year"})
