@@ -308,7 +308,7 @@ def beside_highs(lines=16, gap=1e-5):
         C, p, M = program(states, groups, lines)
         assert M.shape[1] == rank
         cpu, wall, proved, busiest = seconds_of(C, p, M, gap)
-        one = seconds_of(C, p, M, gap, workers=1)[0]
+        one, alone, *_ = seconds_of(C, p, M, gap, workers=1)
         shared = "" if busiest is None else f"; the busiest thread did {busiest:.0%} of it"
         started = time.process_time()
         clock, their_gap = highs(C, p, M, gap / 10, HIGHS_LONGEST)
@@ -316,7 +316,8 @@ def beside_highs(lines=16, gap=1e-5):
         more = "at least " if clock >= HIGHS_LONGEST else ""
         print(
             f"rank {rank:<4}{states:>6} states: choral {wall:.2f} s by the clock, {cpu:.2f} s of processors "
-            f"({one:.2f} s with one thread{shared}), gap {proved:.1e}; HiGHS {clock:.2f} s, "
+            f"({cpu / wall:.1f} cores busy; one thread: {alone:.2f} s by the clock, {alone / wall:.2f} times that, "
+            f"{one:.2f} s of processors{shared}), gap {proved:.1e}; HiGHS {clock:.2f} s, "
             f"{theirs:.2f} s of processors, gap {their_gap:.1e}: {more}{theirs / cpu:.1f} times as much work",
             flush=True,
         )

@@ -16,8 +16,8 @@ from choral.problem.pose import problem_of
 from choral.problem.question import Question
 from choral.problem.solution import ExactChannel, Status
 from choral.solvers.lines import budgeted, memory
+from choral.solvers.lines.budget_cells import FIRST_CELLS, regular
 from choral.solvers.lines.budget_program import budgeted_groups, conic, proved
-from choral.solvers.lines.budgeted import FIRST_CELLS, _regular
 from choral.solvers.lines.leakage_program import FINEST, Start, by_interior_point, suits
 
 ACCURACY = 1e-5
@@ -35,7 +35,7 @@ def program(seed, leakage, protect=("A", "B"), sizes=(3, 5, 8)):
     problem = problem_of(law(seed, sizes), Question("W", list(protect), ["A", "B", "C"], leakage=leakage))
     p = problem.prior / problem.prior.sum()
     Q = problem.posterior().T
-    cells = _regular(Q, p, FIRST_CELLS[2])
+    cells = regular(Q, p, FIRST_CELLS[2])
     lines = np.array([cells.coefficients[i] for i in cells.members])
     return Q @ lines.T, p, constraints(problem)[1], budgeted_groups(problem)
 

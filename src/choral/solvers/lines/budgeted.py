@@ -27,20 +27,15 @@ from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.fewer_codes import joined_codes
 from choral.solvers.lines.beside import Beside, Proved
+from choral.solvers.lines.budget_cells import FIRST_CELLS, GRID_BITS, fineness, insert, regular
 from choral.solvers.lines.budget_program import Answer, Group, budgeted_groups, conic, entries_of, proved, reduced
 from choral.solvers.lines.leakage_program import Start, by_interior_point, suits
 from choral.solvers.lines.memory import check_cones, check_leakage
 from choral.solvers.lines.refinement import Progress
-from choral.solvers.lines.regular_cells import RegularCells, to_grid
+from choral.solvers.lines.regular_cells import RegularCells
 from choral.solvers.lines.sandwich import Rough, shares
 
-GRID_BITS = 36
-FIRST_CELLS = {2: 16, 3: 5, 4: 4}
-"""The first points are a grid of this fineness over the simplex of the target, by its number of values."""
 ROUNDS = 30
-SNAP = 1e-5
-"""New points this near to a face of the simplex are put on it: thin cells have steep lines, and the program stalls."""
-FACE = 1e-8
 USED = 1e-10
 """Lines with less mass than this carry no code."""
 RARE = 1e-8
@@ -63,10 +58,6 @@ BUSY = (1e-8, 1e-6, 1e-4, 1e-3)
 """Masses above which lines keep their multipliers where those of others are put between: what proves most is taken."""
 JOIN = 0.1
 """Codes are joined as long as that costs no more than this share of the gap ..."""
-ON_GRID = 0.3
-"""Share of the tolerance that a grid for all points of a curve misses: chords of angles h miss h² / (3 log 2) on average."""
-FINEST_GRID = 64
-"""Cells of such a grid at most; where it would need more, each point has lines of its own."""
 NEAR = 3
 """... each with one of so many that are next to it, where the target has two values."""
 
@@ -168,7 +159,7 @@ class _Run:
         away = [(abs(math.log(budgets / self.budgets)), proof) for budgets, proof in self.beside.proofs]
         self.guide = min(away, key=lambda known: known[0])[1] if away else None
         if self.beside.grid is None:
-            return _regular(self.Q, self.p, FIRST_CELLS[self.Q.shape[1]])
+            return regular(self.Q, self.p, FIRST_CELLS[self.Q.shape[1]])
         return self.beside.grid.copied()
 
     def _bounded(self, bound: LinesBound, entropy: float) -> None:
@@ -306,8 +297,8 @@ class _Run:
         """New points where symbols cost more than their lines say; False when there are none."""
         assert self.last is not None
         beside = self.beside
-        if beside.several and beside.grid is None and self._leaks and (fine := _fineness(self.Q, wanted)) is not None:
-            beside.grid = _regular(self.Q, self.p, fine)
+        if beside.several and beside.grid is None and self._leaks and (fine := fineness(self.Q, wanted)) is not None:
+            beside.grid = regular(self.Q, self.p, fine)
             self.cells = beside.grid.copied()
             return True
         ids, z = self.last
@@ -320,8 +311,8 @@ class _Run:
                 errors.append((error, [*self._around(t, cell), t]))
         largest = max((error for error, _ in errors), default=0.0)
         cut = [points for error, points in errors if error > 0.01 * largest]
-        around = [_insert(self.cells, t) for points in cut for t in points[:-1]]
-        return any(around) or sum(_insert(self.cells, points[-1]) for points in cut) > 0
+        around = [insert(self.cells, t) for points in cut for t in points[:-1]]
+        return any(around) or sum(insert(self.cells, points[-1]) for points in cut) > 0
 
     def _around(self, t: Floats, cell: int) -> list[Floats]:
         """Where a cell is cut around the posterior of its code: on both sides of it where the target has two values."""
@@ -350,44 +341,6 @@ class _Run:
             self.beside.proofs.append((self.budgets, self.proof))
         how = f"sandwich within budgets, {len(self.bound.cells)} lines ({status.value})"
         return Rough(shares(z.T, self.p), self.bound, how, status, tuple(self.history))
-
-
-def _insert(cells: RegularCells, point: Floats) -> bool:
-    """Make the point a vertex: on a face if it is near one, and where it is if there is a vertex on the face already."""
-    for near in (SNAP, FACE):
-        snapped = np.where(point < near, 0.0, point)
-        if cells.insert(to_grid(snapped.tolist(), 1 << GRID_BITS, 24)) is not None:
-            return True
-    return False
-
-
-def _regular(Q: Floats, p: Floats, fine: int) -> RegularCells:
-    """Cells of a grid over the simplex; for two values over the range of posteriors, finer towards 0 and 1."""
-    values = Q.shape[1]
-    if values == 2:
-        low, high = _angles(Q)
-        points = [[math.cos(a) ** 2, math.sin(a) ** 2] for a in np.linspace(low, high, fine + 1)]
-    else:
-        inner = [c for c in itertools.product(range(fine + 1), repeat=values) if sum(c) == fine and max(c) < fine]
-        points = [[x / fine for x in c] for c in inner]
-    cells = RegularCells(values, 1 << GRID_BITS)
-    for point in [*points, (p @ Q).tolist()]:
-        _insert(cells, np.array(point))
-    return cells
-
-
-def _angles(Q: Floats) -> Floats:
-    """The range of posteriors of a target of two values, as angles: in these the entropy bends evenly."""
-    return np.asarray(np.arccos(np.sqrt(np.clip([Q[:, 0].max(), Q[:, 0].min()], 0.0, 1.0))))
-
-
-def _fineness(Q: Floats, wanted: float) -> int | None:
-    """Cells of a grid on which the lines miss, on average, a share of what is wanted; None where they would be too many."""
-    if Q.shape[1] != 2:
-        return None
-    low, high = _angles(Q)
-    fine = math.ceil(float(high - low) / math.sqrt(ON_GRID * wanted * 3 * math.log(2)))
-    return max(FIRST_CELLS[2], fine) if fine <= FINEST_GRID else None
 
 
 def _entropy(t: Floats) -> float:
