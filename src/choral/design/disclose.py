@@ -33,6 +33,8 @@ from choral.solvers.lines.beside import Beside
 from choral.threads import one_thread
 from choral.version import __version__
 
+MANY_CODES = ("sandwich", "rank")
+"""Solvers whose best code may have many more codes than tell much."""
 CLEARLY = 1e-9
 """Bits by which the group bound, in floats, is above a bound that need not be compared with it exactly."""
 
@@ -140,7 +142,7 @@ def solved(law: Law, problem: Problem, limits: Limits, beside: Beside | None = N
             small, inverses = reduced_problem(problem)
             form = form_of(small)
             chosen = choose(small, form, limits.solver)
-        if limits.readable and chosen.solver == "sandwich" and small.plain and form.nullity >= READABLE:
+        if limits.readable and chosen.solver in MANY_CODES and small.plain and form.nullity >= READABLE:
             limits = clock.limits = limits.for_people()
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
         solution = chosen.run(small, form, clock)
