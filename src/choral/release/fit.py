@@ -335,7 +335,7 @@ def united(table: Source, roles: Roles, earlier: Recipe) -> Roles:
     """
     left_out = [name for name in earlier.use if name not in roles.use]
     if left_out:
-        whole = ",".join(dict.fromkeys((*earlier.use, *roles.promised)))
+        whole = ",".join((*earlier.use, *(name for name in roles.use if name not in earlier.use)))
         raise ProblemError(
             f"The earlier release looks at {', '.join(left_out)}, which `use` leaves out; codes of a second release are "
             "pairs with the earlier ones, and look at the same columns.",
