@@ -288,6 +288,13 @@ def test_what_is_no_table_is_refused_in_words(client, workspace, content, name, 
     assert client.get("/api/state").json()["tables"] == []
 
 
+def test_dates_are_proposed_to_be_cut_by_the_calendar(client):
+    days = "".join(f"{1950 + i}-0{1 + i % 9}-11,{'ab'[i % 2]},{i % 3}\n" for i in range(40))
+    born, kind, n = upload(client, f"born,kind,n\n{days}").json()["columns"]
+    assert (born["holds"], born["rule"], born["bins"]) == ("dates", "decade", "decade")
+    assert (kind["rule"], n["rule"], n["bins"]) == ("", "4", "")
+
+
 def test_columns_are_described(client):
     found = upload(client, "id,n,who\n1,0.5,a\n2,,b\n3,1.5,b\n4,2.5,\n").json()
     assert (found["rows"], [column["name"] for column in found["columns"]]) == (4, ["id", "n", "who"])

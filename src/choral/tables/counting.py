@@ -193,9 +193,9 @@ def _column(
     if kind == "zoned":
         error: ChoralError = LawError(
             f"The column '{name}' of {table.name} holds {KINDS[kind]}, and is not cut.",
-            f"Cut it, in UTC: --bins {quote(f'{name}={_proposed(table, name, kind)}')}.",
+            f"Cut it, in UTC: --bins {quote(f'{name}={proposed_rule(table, name, kind)}')}.",
         )
-        return Trouble(name, error, f"holds {KINDS[kind]}", "bins", _proposed(table, name, kind))
+        return Trouble(name, error, f"holds {KINDS[kind]}", "bins", proposed_rule(table, name, kind))
     distinct = f"SELECT DISTINCT {value} AS v FROM {table.sql} WHERE TRUE{where}"
     any_number = roles.measured and roles.reveal == (name,) and kind in NUMERIC
     most = MOST_CELLS if any_number else MOST_VALUES
@@ -213,7 +213,7 @@ def _too_varied(table: Source, roles: Roles, name: str, sizes: tuple[int, int, i
     """That a column has too many values, and what to do about it; sizes are those, how many are taken, and the rows."""
     many, most, rows = sizes
     kind = kind_of_type(table.columns[name]) or ""
-    rule = _proposed(table, name, kind)
+    rule = proposed_rule(table, name, kind)
     drop = f" (--drop {quote(name)})" if name not in roles.reveal else ""
     remedy = (
         f"Bin it: --bins {quote(f'{name}={rule}')}." if rule else f"Group its values (--group), or leave it out{drop}."
@@ -240,7 +240,7 @@ def _unique(roles: Roles, name: str, many: int, rows: int) -> bool:
     return many == rows > 1 and (_protected(roles, name) or name in roles.use)
 
 
-def _proposed(table: Source, name: str, kind: str) -> str:
+def proposed_rule(table: Source, name: str, kind: str) -> str:
     """The rule for bins that is proposed for a column of this kind; none for texts and truth values."""
     if kind not in DATES:
         return str(BINS) if kind in NUMERIC else ""

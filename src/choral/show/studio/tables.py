@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from choral.errors import ChoralError, LawError, ProblemError
 from choral.tables.columns import canonical_sql
+from choral.tables.counting import proposed_rule
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type
 from choral.tables.opening import open_table
 from choral.tables.source import Source, reading
@@ -32,7 +33,7 @@ WIDE = 40
 MOST_COPIED = 20_000_000
 """Cells of such a copy: some hundred megabytes at most."""
 FEW = 12
-"""A numeric column with more values is proposed to be binned."""
+"""A column of numbers or dates with more values is proposed to be binned."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,13 @@ class ColumnFacts:
     missing: int
     shown: tuple[str, ...]
     too_long: bool = False
+    rule: str = ""
+    """How it would be cut into bins, where it can be."""
 
     @property
     def bins(self) -> str:
         """The rule for bins that is proposed, or none."""
-        return "4" if self.numeric and self.values > FEW else ""
+        return self.rule if self.values > FEW else ""
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,8 @@ def _facts(source: Source, name: str) -> ColumnFacts:
         source, f"SELECT count(DISTINCT {value}), count(*) FILTER (({value}) IS NULL) FROM {source.sql}"
     )
     values = tuple(shown(str(v)) for v, _ in rows if v is not None)
-    return ColumnFacts(name, KINDS[kind], kind in NUMERIC, many, missing, values)
+    rule = proposed_rule(source, name, kind)
+    return ColumnFacts(name, KINDS[kind], kind in NUMERIC, many, missing, values, rule=rule)
 
 
 def _ask(source: Source, sql: str) -> list[tuple[Any, ...]]:

@@ -35,7 +35,7 @@ function columnRow(column, i, role, question) {
     type: "radio", name: `role-${i}`, value, checked: role === value, disabled: unusable && value !== "none", onchange: changed,
   }), label));
   const rule = question ? question.bins[column.name] ?? "" : column.bins;
-  const bins = column.numeric
+  const bins = column.rule
     ? [h("span", { class: "quiet narrow", "aria-hidden": "true" }, "bins "),
       h("input", { type: "text", size: 7, value: rule, "aria-label": `bins of ${column.name}`, "data-bins": column.name,
         "aria-describedby": "bins-note", oninput: changed })]

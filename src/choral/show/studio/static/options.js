@@ -19,7 +19,7 @@ export function furtherChoices(question, changed) {
   costs.value = question?.loss ?? "";
   return [
     h("p", { class: "quiet", id: "bins-note" },
-      "Bins: 4 or q4 for equally many records in each, w10 for a width, 40,55,70 for edges; empty for none."),
+      "Bins: 4 or q4 for equally many records in each, w10 for a width, 40,55,70 for edges; of dates decade, year, quarter, month, week or weekday; empty for none."),
     h("div", { class: "options" },
       segments("looks", "The code looks at", [["columns", "columns as they are"], ["score", "a learned score"]],
         question?.looks ?? (studio.table.try ? "columns" : "score")),
