@@ -26,7 +26,8 @@ HALF = 0.5
 """Of all changes of documents are changes of bytes."""
 SEEDS = {
     "promises": [b"sex", b'sex, sex | income, sex+age | "income=<=50K"'],
-    "bins": [b"age=40,55,70; dose=q4", b"income=w10000"],
+    "bins": [b"age=40,55,70; dose=q4", b"income=w10000", b"born=decade"],
+    "categories": [b"school=low:a|b;other:*", b"x=y:z"],
     "marks": [b"?,NA", b""],
     "budgets": [b"age=0.01,sex+race=1/50"],
     "losses": [b"action,value,loss\ngrant,defaults,20\n"],

@@ -25,6 +25,7 @@ from choral.release.file import load_any
 from choral.show.commands.selftest import kept, promises_of, records_of
 from choral.show.options import groups, read_budgets, read_utility, split
 from choral.tables.bins import read_bins, understood
+from choral.tables.groups import groups_of, read_groups
 from choral.tables.marks import read_marks
 from choral.tables.points import Points
 from choral.verifier import command
@@ -55,6 +56,14 @@ def bins(data: bytes) -> None:
     """`--bins`."""
     for name, rule in read_bins([data.decode("utf-8", "replace")]).items():
         understood(name, rule)
+
+
+def categories(data: bytes) -> None:
+    """`--group`, and `--groups FILE` once it is text."""
+    text = data.decode("utf-8", "replace")
+    for found in read_groups([text]).values():
+        assert {found.name_of(value) for value in found.values} <= set(found.names)
+    groups_of(text)
 
 
 def marks(data: bytes) -> None:
@@ -136,7 +145,9 @@ def _resealed(data: bytes) -> bytes:
     return data
 
 
-TARGETS = {f.__name__: f for f in (promises, bins, marks, budgets, losses, points, cards, releases, verifier)}
+TARGETS = {
+    f.__name__: f for f in (promises, bins, categories, marks, budgets, losses, points, cards, releases, verifier)
+}
 
 
 def refused_or_read(target, data: bytes) -> bool:
@@ -168,14 +179,14 @@ def at_most(seconds: float):
 FRAGMENTS = [
     "sex", "income", "age", "|", "+", ",", ";", "=", '"', "'", " ", "\n", "\t", "q4", "w10", "40", "55.5", "-1", "1e309",
     "nan", "inf", "1/3", "1/0", "0", "", "\x00", "é", "\u200b", "\ud7ff", "action", "value", "loss", "grant", "?", "NA",
-    "x" * 1000, "9" * 400, "<=50K",
+    "x" * 1000, "9" * 400, "<=50K", ":", "*", "school=a:b", "decade", "weekday",
 ]  # fmt: skip
 
 
 def texts(draw: Random, folder: Path, tally: Tally) -> None:
     """A hundred texts of fragments for everything that is written on a command line."""
     for _ in range(100):
-        name = draw.choice(["promises", "bins", "marks", "budgets", "losses"])
+        name = draw.choice(["promises", "bins", "categories", "marks", "budgets", "losses"])
         text = "".join(draw.choice(FRAGMENTS) for _ in range(draw.randint(0, 9)))
         text = f"action,value,loss\n{text}" if name == "losses" and draw.random() < 0.5 else text
         try:
