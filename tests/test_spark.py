@@ -471,7 +471,7 @@ def test_the_ledger_is_the_same_for_both_engines(running, table, release, tmp_pa
         with pytest.raises(LedgerError, match=match):
             spark.disclose_table(under, write(rows, tmp_path / "u.parquet"), out, book, "who", force=True)
     assert sorted(p.name for p in out.iterdir()) == before
-    for column, remedy in (("name", "Give --id who"), ("age", "cannot identify"), ("town", "missing in some rows")):
+    for column, remedy in (("name", 'Give id="who"'), ("age", "cannot identify"), ("town", "missing in some rows")):
         with pytest.raises(ChoralError, match=remedy):
             spark.disclose_table(release, path, out, tmp_path / "new" if column == "town" else book, column, force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
@@ -536,7 +536,7 @@ def test_the_shell(running, table, tmp_path):
     done = run(app, ["decode", str(tmp_path / "card.json"), out, "-o", str(tmp_path / "p.parquet")])
     assert done.exit_code == 0, done.output
     for wrong, match in (
-        (["disclose", name, str(path), "-o", out, "--engine", "spark", "--force"], "--id"),
+        (["disclose", name, str(path), "-o", out, "--engine", "spark", "--force"], "identifies records (id=)"),
         (["disclose", name, str(path), "-o", out, "--id", "who", "--engine", "spark"], "exists"),
         (["disclose", name, str(path), "-o", str(path / "x.csv"), "--id", "who", "--engine", "spark"], "no folder"),
         (["disclose", name, str(path), "-o", str(path), "--id", "who", "--engine", "spark", "--force"], "table itself"),

@@ -218,7 +218,7 @@ class Ledger:
             if column != use.id_column:
                 raise LedgerError(
                     f"Records were identified by '{column}' so far, and now by '{use.id_column}'.",
-                    f"Give --id {column} (rename the column if it holds the same identifiers), {elsewhere}",
+                    f"Give --id {column}, and call the column so if it holds the same identifiers, {elsewhere}",
                 )
             if kind != use.id_kind:
                 raise LedgerError(
