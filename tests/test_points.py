@@ -181,6 +181,13 @@ def test_names_and_constants_are_left_out_with_a_line_each(release):
     assert release.recipe.use == ("score", "sex")
 
 
+@pytest.mark.parametrize("value", [{"fraction": "1/0"}, {"decimal": "x"}, {"date": "x"}])
+def test_points_of_a_value_that_is_none_are_refused_in_words(value):
+    document = {"name": "s", "columns": [{"name": "a", "type": "DOUBLE", "values": [value]}], "sums": {}}
+    with pytest.raises(ReleaseFileError, match="The file"):
+        Points.from_document(document, "The file")
+
+
 def test_records_to_come_have_a_code_unless_a_protected_value_is_new(release):
     recipe = release.recipe
     for sex in "fm":

@@ -65,20 +65,27 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """The symbol that `encode` wrote."""
-    if isinstance(value, dict):
-        [(kind, content)] = value.items()
-        if kind == "fraction":
-            return Fraction(content)
-        if kind == "float":
-            return float(content)
-        if kind == "datetime":
-            return datetime.datetime.fromisoformat(content)
-        if kind == "date":
-            return datetime.date.fromisoformat(content)
-        if kind == "decimal":
-            return Decimal(content)
-        if kind == "tuple":
-            return tuple(decode(v) for v in content)
-        raise ReleaseFileError(f"A symbol of kind '{kind}' is unknown.", "Upgrade choral.")
-    return value
+    """The symbol that `encode` wrote; `ValueError` for what is none."""
+    if not isinstance(value, dict):
+        return value
+    [(kind, content)] = value.items()
+    try:
+        return _decoded(kind, content)
+    except ArithmeticError:  # 1/0, or no decimal
+        raise ValueError(f"{content!r} is no {kind}") from None
+
+
+def _decoded(kind: str, content: Any) -> Any:
+    if kind == "fraction":
+        return Fraction(content)
+    if kind == "float":
+        return float(content)
+    if kind == "datetime":
+        return datetime.datetime.fromisoformat(content)
+    if kind == "date":
+        return datetime.date.fromisoformat(content)
+    if kind == "decimal":
+        return Decimal(content)
+    if kind == "tuple":
+        return tuple(decode(v) for v in content)
+    raise ReleaseFileError(f"A symbol of kind '{kind}' is unknown.", "Upgrade choral.")
