@@ -251,3 +251,16 @@ def test_where_there_is_no_terminal_a_line_now_and_then_says_what_is_done(monkey
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("choral: learning points, ")
     assert said[-1].startswith("choral: searching, ")
+
+
+def test_the_command_itself_says_so(tmp_path, monkeypatch, capsys):
+    """A group of commands does not know which of them runs when it begins: the lines were never written."""
+    table = tmp_path / "t.csv"
+    table.write_text("W,a,b\n" + "0,0,1\n1,1,0\n0,1,1\n1,0,0\n" * 30, encoding="utf-8")
+    words = ["fit", str(table), "--protect", "a", "--use", "a,b", "-o", str(tmp_path / "r.choral")]
+    monkeypatch.setattr(progress, "OFTEN", 0.001)
+    monkeypatch.setattr(sys, "argv", ["choral", *words])
+    app(words, standalone_mode=False)
+    assert any(
+        line.startswith("choral: ") and line.endswith("s so far") for line in capsys.readouterr().err.splitlines()
+    )

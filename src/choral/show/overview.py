@@ -57,9 +57,10 @@ class Overview(TyperGroup):
         """Run a command."""
         WRITTEN.clear()
         try:
-            if "--json" in sys.argv or ctx.invoked_subcommand == "studio":
+            command = next((word for word in sys.argv[1:] if word in self.commands), None)  # `ctx` does not know it yet
+            if "--json" in sys.argv or command == "studio":
                 return super().invoke(ctx)
-            with _told(ctx.invoked_subcommand):
+            with _told(command):
                 return super().invoke(ctx)
         except (KeyboardInterrupt, RuntimeError) as error:
             from choral.show.interrupts import end, is_interrupt
