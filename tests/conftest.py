@@ -11,10 +11,13 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import threading
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from choral.show import progress
 
 SLOW = {line.split(maxsplit=1)[1] for line in Path(__file__).with_name("slow.txt").read_text().splitlines()}
 
@@ -51,3 +54,9 @@ def _state_folder(tmp_path_factory, monkeypatch):
     """Whatever is noted of ledgers outside is noted for one test alone."""
     monkeypatch.delenv("COLUMNS", raising=False)  # some runners set it, and what is printed is wrapped there
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state" / secrets.token_hex(8)))
+
+
+@pytest.fixture(autouse=True)
+def _no_lines_of_slow_machines(monkeypatch):
+    """What a command says depends on how long it takes only where a test asks for that."""
+    monkeypatch.setattr(progress, "OFTEN", threading.TIMEOUT_MAX)
