@@ -231,12 +231,12 @@ def test_a_number_of_many_values_as_the_target_says_what_else_could_be_asked():
         {"years": (7 * i) % 23, "x": (7 * i) % 23 // 3 + i % 2, "y": i % 50, "sex": "fm"[i % 3 == 0]}
         for i in range(400)
     ]
-    [said] = [
-        remark for remark in ch.fit(rows, "years", ["sex"], time_limit=1).remarks if "--utility squares" in remark
-    ]
-    assert said.startswith("years is a number of 23 values")
+    for asked, instead in ((None, "bits"), ("bits", "squares")):
+        release = ch.fit(rows, "years", ["sex"], time_limit=1, utility=asked)
+        [said] = [remark for remark in release.remarks if f"--utility {instead}" in remark]
+        assert said.startswith("years is a number of 23 values")
     other = ch.fit(rows, "years", ["sex"], bins="years=q4", time_limit=1)
-    assert not any("--utility squares" in remark for remark in other.remarks)
+    assert not any("--utility" in remark for remark in other.remarks)
 
 
 def test_a_column_whose_name_could_be_misread_is_left_out_unless_somebody_named_it(tmp_path):

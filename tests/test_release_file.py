@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 
 import choral as ch
 from choral.auditing.audit import audit
-from choral.errors import FileInTheWayError, ReleaseFileError, VerificationError
+from choral.errors import ChoralError, FileInTheWayError, ReleaseFileError, VerificationError
 from choral.exact.certificate import document_to_text, sealed
 from choral.release.card import card_of
 from choral.release.file import load_release
@@ -305,3 +306,40 @@ def test_a_file_that_choral_would_write_otherwise_is_verified_but_not_loaded(sav
     assert CliRunner().invoke(app, ["verify", str(saved)]).exit_code == 0
     with pytest.raises(ReleaseFileError, match="its law in another way"):
         ch.load(saved)
+
+
+def leaves(value, place=()):
+    """The places of all values inside a document that hold no others."""
+    if isinstance(value, dict | list) and value:
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        return [found for key, part in parts for found in leaves(part, (*place, key))]
+    return [place]
+
+
+SHAPES = (7, "7", -1, None, "1/0", [], {}, [[1]], {"fraction": 1})
+EXAMPLES = {
+    "determined": lambda: ch.disclose(ch.examples.xor()),
+    "lines": lambda: ch.disclose(ch.examples.bsc_and_bec(), solver="sandwich", tol=1e-2),
+    "purpose": lambda: ch.disclose(ch.examples.bsc_and_bec(), utility="accuracy"),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_whatever_has_another_shape_is_refused_in_words(name, tmp_path):
+    """Sealed again; every leaf of the proof, the claims and the notes, once as each of several things that it is not."""
+    document = dict(EXAMPLES[name]().document)
+    text, forged = document_to_text(document), tmp_path / "forged.choral"
+    parts = [part for part in ("bound", "best", "claims", "notes", "utility") if part in document]
+    places = random.Random(1).sample(
+        found := [p for part in parts for p in leaves(document[part], (part,))], min(30, len(found))
+    )
+    for place in places:
+        for shape in SHAPES:
+            changed = json.loads(text)
+            inside = changed
+            for key in place[:-1]:
+                inside = inside[key]
+            inside[place[-1]] = shape
+            forged.write_text(document_to_text(sealed(changed)), encoding="utf-8")
+            with contextlib.suppress(ChoralError):  # and nothing else: some are notes, which may say anything
+                ch.load(forged)

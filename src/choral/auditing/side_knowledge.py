@@ -16,7 +16,7 @@ from typing import Any
 
 from choral.auditing.advice import Finding
 from choral.auditing.price import Price, price_of_one_more, priceable, with_one_more
-from choral.auditing.tabulate import STATE, few_valued, grouped, items_of, value_at
+from choral.auditing.tabulate import STATE, few_valued, grouped, items_of, states_kept, value_at
 from choral.describe.display import in_bits, percent
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
@@ -290,12 +290,14 @@ def _views(release: Release, table: Source) -> Iterator[tuple[Published, str]]:
     refused = recipe.unseen != "code"
     channel = release.disclosure.exact_channel if refused else with_unseen(release.disclosure.exact_channel)
     most = min(MOST_COLUMNS, MOST_ROWS // max(1, recipe.table_rows))
-    for known in [name for name in further if name != recipe.id][:most]:
-        names = list(dict.fromkeys([*_protected(recipe), known]))
-        counts = _counts(release, table, names)
-        if counts is not None:
-            law = Joint.from_counts(counts, [*names, STATE])
-            yield Published(law, tuple(law.alphabets[-1][cell[-1]] for cell in law.cells), channel), known
+    chosen = [name for name in further if name != recipe.id][:most]
+    with states_kept(table, recipe, [*_protected(recipe), *chosen]) as kept:
+        for known in chosen:
+            names = list(dict.fromkeys([*_protected(recipe), known]))
+            counts = _counts(release, table, names, kept)
+            if counts is not None:
+                law = Joint.from_counts(counts, [*names, STATE])
+                yield Published(law, tuple(law.alphabets[-1][cell[-1]] for cell in law.cells), channel), known
 
 
 def _leaks(release: Release, published: Published, known: str) -> list[Leakage]:
@@ -304,13 +306,15 @@ def _leaks(release: Release, published: Published, known: str) -> list[Leakage]:
     return [published.leakage(group, [known]) for group in hidden if known not in group]
 
 
-def _counts(release: Release, table: Source, names: Sequence[str]) -> dict[tuple[Hashable, ...], int] | None:
+def _counts(
+    release: Release, table: Source, names: Sequence[str], kept: str | None = None
+) -> dict[tuple[Hashable, ...], int] | None:
     """How many records have which values of some columns and which state; None where there are too many different ones.
 
     Columns of the release by their alphabets, others as they are written.
     """
     recipe, new = release.recipe, len(release.disclosure.states)
-    rows = grouped(table, recipe, names, items_of(table, recipe, names), MOST_CELLS + 1)
+    rows = grouped(table, recipe, names, items_of(table, recipe, names), MOST_CELLS + 1, kept)
     if len(rows) > MOST_CELLS:
         return None
     own = {column.name for column in recipe.columns}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STATE = "choral state"
+KEPT = "choral_states"
+MOST_KEPT = 10_000_000
+"""Values of a table that are kept beside the states of its rows: some hundred megabytes."""
 CODE = "code"
 LONGEST_NUMBER = 40
 """Digits of the numbers in identifiers that are put in order by value."""
@@ -351,11 +355,38 @@ def items_of(table: Source, recipe: Recipe, names: Sequence[str]) -> list[str]:
     ]
 
 
+@contextmanager
+def states_kept(table: Source, recipe: Recipe, names: Sequence[str]) -> Iterator[str | None]:
+    """The rows of a table with their states and these columns, as `grouped` takes them: a score's points are then looked up
+    once for all that is asked of them. None where that would take much memory.
+    """
+    if recipe.table_rows * len(names) > MOST_KEPT:
+        yield None
+        return
+    with reading(table):
+        table.connection.execute(f"CREATE OR REPLACE TEMP TABLE {KEPT} AS {_with_states(table, recipe, names)}")
+    try:
+        yield KEPT
+    finally:
+        table.connection.execute(f"DROP TABLE {KEPT}")
+
+
+def _with_states(table: Source, recipe: Recipe, names: Sequence[str]) -> str:
+    return recipe.select(table.sql, table.columns, list(dict.fromkeys([*names, *recipe.use])), STATE)
+
+
 def grouped(
-    table: Source, recipe: Recipe, names: Sequence[str], items: Sequence[str], most: int | None = None
+    table: Source,
+    recipe: Recipe,
+    names: Sequence[str],
+    items: Sequence[str],
+    most: int | None = None,
+    kept: str | None = None,
 ) -> list[Any]:
-    """The state, the items and a count of the rows of a table, for every combination; of at most so many."""
-    inner = recipe.select(table.sql, table.columns, list(dict.fromkeys([*names, *recipe.use])), STATE)
+    """The state, the items and a count of the rows of a table, for every combination; of at most so many. `kept` is where
+    its rows are with their states, if they are anywhere.
+    """
+    inner = f"FROM {kept}" if kept is not None else _with_states(table, recipe, names)
     listed = "".join(f", {item} AS c{i}" for i, item in enumerate(items))
     with reading(table):
         return table.connection.execute(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from choral.describe.kinds import law_of
 from choral.describe.law import Law
 from choral.design.result import Disclosure
-from choral.errors import ReleaseFileError, VerificationError
+from choral.errors import ChoralError, ReleaseFileError, VerificationError
 from choral.exact import certificate
 from choral.files import path_of
 from choral.problem.compact import order_of, pose_samples
@@ -33,11 +34,33 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     return certificate.read_and_check(text, str(place))
 
 
+MISSHAPEN = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
+"""What is raised where a document holds something of another shape than choral writes."""
+
+
+@contextmanager
+def well_formed(place: Path) -> Iterator[None]:
+    """A block that reads a document: whatever has another shape than choral writes is refused in words."""
+    try:
+        yield
+    except ChoralError:
+        raise
+    except MISSHAPEN as error:
+        raise ReleaseFileError(
+            f"{place} cannot be read as a release: {error!r}.", "Get the file again from whoever made it."
+        ) from None
+
+
 def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
     """The disclosure that a document is, verified but for its bound; what else the document holds is left aside.
 
     Raises `ReleaseFileError` unless choral writes it the same: so what was verified is what is used.
     """
+    with well_formed(place):
+        return _disclosure(document, place)
+
+
+def _disclosure(document: Mapping[str, Any], place: Path) -> Disclosure:
     own = {key: document[key] for key in certificate.MEMBERS if key in document}
     law = law_of(document["law"])
     problem = _posed_again(document, law)
@@ -55,7 +78,7 @@ def of_document(document: Mapping[str, Any], place: Path) -> Disclosure:
     try:
         bound = proof_of(document["bound"], problem)
         purpose = value_proof_of(document["best"], problem) if problem.utility is not None else None
-    except (LookupError, TypeError, ValueError, ArithmeticError):
+    except MISSHAPEN:
         raise VerificationError("upper bound", "its proof cannot be read") from None
     solution = Solution(channel, bound, str(notes.get("how", "")), ended, purpose=purpose)
     found = Disclosure(law, problem, solution, claims, notes, bound_verified=False)

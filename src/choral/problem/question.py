@@ -58,7 +58,8 @@ class Question:
     ratio    … or a factor
     against  what others may know, columns or several joined by +: every group is protected given each of these, too
     itself   reveal all that is used, and use all by default (self-disclosure)
-    utility  what the code shall be good for: "bits", "accuracy", "squares", or a loss
+    utility  what the code shall be good for: "bits", "accuracy", "squares", or a loss; None is what suits the target of a
+             table (`choral.release.score.suited`), and bits of a law
 
     >>> Question("W", "a").about(["id", "W", "a", "b"])
     Roles(reveal=('W',), protect=(('a',),), use=('id', 'a', 'b'), given=(), needed=('id', 'W', 'a', 'b'))
@@ -72,7 +73,7 @@ class Question:
     ratio: Mapping[Any, Any] | None = None
     against: Names | None = None
     itself: bool = False
-    utility: str | Cells | Utility = "bits"
+    utility: str | Cells | Utility | None = "bits"
 
     def about(self, names: Sequence[str]) -> Roles:
         """The parts that columns with these names play; raises `ColumnError` or `ProblemError` where that makes no sense."""

@@ -110,7 +110,7 @@ def utility_of(written: Any, name: str, columns: Sequence[str], values: Sequence
         return written
     if isinstance(written, Mapping):
         return _loss(written, name, values)
-    if written == "bits":
+    if written in (None, "bits"):
         return None
     if written == "accuracy":
         loss = tuple(tuple(Fraction(int(a != v)) for v in range(len(values))) for a in range(len(values)))

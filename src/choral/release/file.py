@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from choral.describe.display import Listing, at_most, counted, in_bits, percent, sentences_on
 from choral.describe.joint import Joint
-from choral.design.load import of_document, read_document
+from choral.design.load import of_document, read_document, well_formed
 from choral.design.result import Disclosure
 from choral.errors import FileInTheWayError, ProblemError, ReleaseFileError
 from choral.exact import certificate
@@ -368,8 +368,9 @@ def load_any(path: str | os.PathLike[str], key_path: str | os.PathLike[str] | No
     disclosure = of_document(document, Path(path))
     if "recipe" not in document:
         return disclosure
-    recipe = Recipe.from_document(document["recipe"])
-    check_recipe(disclosure, recipe)
+    with well_formed(Path(path)):
+        recipe = Recipe.from_document(document["recipe"])
+        check_recipe(disclosure, recipe)
     try:
         salt = bytes_of(document["salt"])
         key = bytes_of(document["key"]) if "key" in document else None

@@ -67,6 +67,8 @@ class Posed:
     """The law of all columns, before rare combinations became states together."""
     records: Joint | None = None
     """Where records are weighted: their own frequencies."""
+    utility: str | Cells | Utility | None = "bits"
+    """What the code shall be good for: what was asked for, or what suits the target."""
 
     @property
     def use(self) -> tuple[str, ...]:
@@ -80,11 +82,11 @@ class Posed:
         return pose_roles(self.law, Roles(self.recipe.reveal, self.recipe.protect, self.use, given))
 
     def within(self, question: Question, also: Any = ()) -> Problem:
-        """The problem with budgets and utility of a question, and private under the frequencies of further tables too."""
+        """The problem with its utility and the budgets of a question, and private on further tables too."""
         tables = (also,) if isinstance(also, str | os.PathLike | Mapping) or hasattr(also, "columns") else also
         others = [with_states(_other_law(other, self.recipe), self.recipe) for other in tables]
         problem = with_budgets(self.law, self.problem, question.leakage or None, question.ratio or None, others)
-        return with_utility(self.law, problem, question.utility)
+        return with_utility(self.law, problem, self.utility)
 
 
 def fit(
@@ -104,7 +106,7 @@ def fit(
     leakage: Mapping[str, Any] | None = None,
     ratio: Mapping[str, Any] | None = None,
     also: Sequence[Any] = (),
-    utility: str | Cells | Utility = "bits",
+    utility: str | Cells | Utility | None = None,
     tol: float = 1e-6,
     rel_tol: float | None = None,
     time_limit: float | None = None,
@@ -139,7 +141,8 @@ def fit(
                its protected values, and a refusal where these were not seen
     also       further tables under whose frequencies the code is private too
     utility    what the code shall be good for: "bits", "accuracy", "squares" (of a numeric target, which needs no bins), or a
-               loss {(action, value of the target): number}
+               loss {(action, value of the target): number}; by default bits, and squares where a score is learned for a
+               number of more than 20 values
     codes      at most this many codes; default: as many as suffice, with squares at most 16; with a score, and
                where a search by lines may need more than 16 and no tolerance is said, the fewest that lose at most a
                percent, at most 16
@@ -249,13 +252,13 @@ def pose_table(
             "A code designed for one table is not private on another; give the same table, unchanged.",
         )
     known: dict[str, Column] = {}
-    found = None
+    found, utility = None, question.utility
     if rules.counts is not None:
         table = as_counts(table, rules.counts)
     check_cuts(table, rules.bins)
     if earlier is None:
         found = scored(table, question, rules)
-        table, roles, points = found.table, found.roles, found.points
+        table, roles, points, utility = found.table, found.roles, found.points, found.utility
         rules = replace(rules, bins={**rules.bins, **found.cut})
     else:
         table, points = earlier.recipe.scored(table), earlier.recipe.points
@@ -320,7 +323,7 @@ def pose_table(
         beside=beside_state(roles, merged) if earlier is None and points is None else (),
         others=others_of(used, roles, kept, merged) if rules.unseen == "rare" else (),
     )
-    return Posed(with_states(joint, recipe), recipe, found, joint, records)
+    return Posed(with_states(joint, recipe), recipe, found, joint, records, utility)
 
 
 def state_before(cell: Cell, use: Sequence[str], earlier: Recipe) -> int:

@@ -13,11 +13,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from choral.describe.display import figure, in_bits, percent
 from choral.describe.joint import Joint
 from choral.design.result import Disclosure
 from choral.problem.form import form_of
 from choral.problem.moments import Moments
+from choral.problem.solution import floats_of
 from choral.problem.utility import Squares
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published
@@ -64,31 +67,61 @@ class Meaning:
         """The channel on the cross-fitted bins; None where points were not learned here, or records have no state."""
         recipe = self.release.recipe
         about = {} if recipe.points is None else recipe.points.about.get("held out", {})
-        measured = isinstance(self.release.disclosure.problem.utility, Squares)  # learned for bins of the target
-        if not about or measured or recipe.after is not None or self.release.disclosure.problem.budgets:
+        if not about or recipe.after is not None or self.release.disclosure.problem.budgets:
             return None
         names = list(about["columns"])
-        columns = [recipe.column(name) for name in names]
-        where = [names.index(name) for name in recipe.use]
-        cells: dict[tuple[Any, ...], int] = {}
-        states = []
-        for *codes, n in about["counts"]:
-            codes[0] -= 1  # bins are numbered from 1
-            state = recipe.state_of_combination.get(tuple(codes[i] for i in where))
-            if state is not None and all(0 <= i < len(c.values) for i, c in zip(codes, columns, strict=True)):
-                cells[tuple(c.values[i] for i, c in zip(codes, columns, strict=True))] = n
-                states.append(state)
-        if not cells:
+        if not {*recipe.use} <= {*names} <= {column.name for column in recipe.columns} or not self._held:
             return None
+        columns = [recipe.column(name) for name in names]
+        cells = {values: n for _, _, values, n in self._held}
         law = Joint.from_counts(cells, names, [column.values for column in columns])
-        by_value = dict(zip(cells, states, strict=True))
+        by_value = {values: state for _, state, values, _ in self._held}
         ordered = tuple(by_value[law.values_of(cell)] for cell in law.cells)
         return Published(law, ordered, self.release.disclosure.exact_channel)
 
     @cached_property
+    def _held(self) -> list[tuple[int, int, tuple[Any, ...], int]]:
+        """Of the rows of cross-fitted bins with what is beside them, those that have a state: the row, its state and values,
+        and how often they occur.
+        """
+        recipe = self.release.recipe
+        assert recipe.points is not None
+        about = recipe.points.about["held out"]
+        names = list(about["columns"])
+        columns = [recipe.column(name) for name in names]
+        where = [names.index(name) for name in recipe.use]
+        found = []
+        for row, (*codes, n) in enumerate(about["counts"]):
+            codes[0] -= 1  # bins are numbered from 1
+            state = recipe.state_of_combination.get(tuple(codes[i] for i in where))
+            if state is not None and all(0 <= i < len(c.values) for i, c in zip(codes, columns, strict=True)):
+                found.append((row, state, tuple(c.values[i] for i, c in zip(codes, columns, strict=True)), n))
+        return found
+
+    @cached_property
+    def sized(self) -> tuple[float, float] | None:
+        """How far a numeric target is from its mean, as a root mean square, and from what the code says: of records that the
+        points did not see. None where it is not told by its size, or points were not learned here.
+        """
+        problem, points = self.release.disclosure.problem, self.release.recipe.points
+        if not isinstance(problem.utility, Squares) or self.held_out is None or points is None:
+            return None
+        about, moments, channel = points.about["held out"], Moments.of(problem), self.release.disclosure.exact_channel
+        shares, step = floats_of(channel), float(moments.step)  # a row per code
+        above = shares @ np.array([float(Fraction(m, problem.total)) for m in moments.first])
+        said = step * above / np.maximum(shares @ problem.prior, 1e-300) + float(min(problem.utility.numbers))
+        n = s = squares = left = 0.0
+        for row, state, _, often in self._held:
+            total, square = float(about["sums"][row]), float(about["squares"][row])
+            share = shares[:, state]
+            n, s, squares = n + often, s + total, squares + square
+            left += square + float(share @ (said**2 * often - 2 * said * total))
+        return math.sqrt(max(0.0, squares / n - (s / n) ** 2)), math.sqrt(max(0.0, left / n))
+
+    @cached_property
     def estimated(self) -> Leakage | None:
         """What the code tells about the target of records that the points did not see, less what chance tells."""
-        if self.held_out is None:
+        if self.held_out is None or isinstance(self.release.disclosure.problem.utility, Squares):
             return None
         reveal, records = self.release.recipe.reveal, self.held_out_records
         found, values = self.held_out.leakage(reveal), len(self.held_out.weights(reveal))
@@ -98,7 +131,7 @@ class Meaning:
     @cached_property
     def error(self) -> float:
         """The standard error of what is estimated of records to come, in bits."""
-        if self.held_out is None:
+        if self.estimated is None or self.held_out is None:
             return 0.0
         return standard_error(self.held_out.weights(self.release.recipe.reveal), self.held_out_records)
 
@@ -137,6 +170,10 @@ class Meaning:
             return f"nothing is told about {target}: every record's code says the same"
         if isinstance(problem.utility, Squares) or (problem.utility is not None and not problem.utility.accuracy):
             said = in_its_unit(self.release.disclosure)
+            if self.sized is not None:
+                before, after = self.sized
+                share = percent(Fraction(max(0.0, 1 - (after / before) ** 2))) if before else "0 %"
+                said += f" ({share} of records to come)"
         elif self.find is not None:
             said = self._found(target, self.find)
         else:
@@ -214,11 +251,19 @@ class Meaning:
 
     def said_of_records_to_come(self) -> list[str]:
         """What the code tells where the points saw nothing, in a sentence; none where points were not learned here."""
-        if self.to_come is None or self.held_out is None:
+        if self.held_out is None:
             return []
         leaks = [self.held_out.leakage(group) for group in self.release.recipe.protect]
         worst = max(leaks, key=lambda leak: leak.bits, default=None)
         also = "" if worst is None else f"; about {'+'.join(worst.about)} they tell {in_bits(worst.bits)}"
+        if self.sized is not None:
+            target, (before, after) = " and ".join(self.release.recipe.reveal), map(figure, self.sized)
+            return [
+                f"to come      codes of records that the points did not see estimate {target} "
+                f"to within {after} instead of {before} (cross-fitted on {self.held_out_records} records){also}"
+            ]
+        if self.to_come is None:
+            return []
         if self.find is not None:
             guess = f"find {percent(self.often(self.held_out)[0])} with the most telling code"
         else:
@@ -261,6 +306,7 @@ class Meaning:
             "guess_after": float(self.told.guess_after),
             "to_come": None if self.to_come is None else self.to_come.to_json(),
             "to_come_error": self.error,
+            "sized": None if self.sized is None else {"without": self.sized[0], "with": self.sized[1]},
             "known_score": [leak.to_json() for leak in self.known_score],
         }
 

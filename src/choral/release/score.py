@@ -15,6 +15,7 @@ import numpy as np
 
 from choral.errors import ColumnError, ProblemError
 from choral.problem.question import Question, Roles
+from choral.problem.utility import Cells, Utility
 from choral.scores import learn as learning
 from choral.scores.cut import cuts_of
 from choral.scores.pieces import pieces_of
@@ -34,8 +35,10 @@ FEW_STATES = 300
 FIRST_ROWS = 20_000
 """Rows of a table that are looked at first for this: enough to have every common combination among a few hundred."""
 SCORE = "score"
+MANY = 20
+"""Values of a number above which it is told by its size, if nothing else is asked for: nobody wants to know which of them."""
 MEASURED = "q8"
-"""Bins of a numeric target that a score is learned for."""
+"""Bins of a numeric target that is told by its size, for which a score's bins are cut."""
 FINE = 300
 """Pieces that somebody's own score is first cut into."""
 ENOUGH = 10
@@ -58,7 +61,9 @@ class Scored:
     cut: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Edges of protected numbers that cannot stay as they are."""
     many: str = ""
-    """That the target is a number of many values, each of which is told as such."""
+    """That the target is a number of many values, and how it is told."""
+    utility: str | Cells | Utility | None = "bits"
+    """What the code shall be good for: what was asked for, or what suits the target."""
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -103,6 +108,41 @@ class Scored:
 
 def scored(table: Source, question: Question, rules: TableRules) -> Scored:
     """The table with its score, if it is to have one."""
+    by_default = question.utility is None
+    question = suited(table, question, rules)
+    found = _scored(table, question, rules)
+    many = "" if found.points is None else _many(found.table, found.roles, rules, by_default)
+    return replace(found, utility=question.utility, many=many)
+
+
+def suited(table: Source, question: Question, rules: TableRules) -> Question:
+    """The question with what suits its target, where it does not say what the code is for: where a score may be learned, a
+    number of many values is told by its size.
+    """
+    if question.utility is not None:
+        return question
+    learned = question.use is None and question.protect is not None and table.weight is None
+    if learned and not (question.leakage or question.ratio):
+        name, *more = rules.roles(table, question).reveal
+        if not more and name not in rules.bins and _values(table, name) > MANY:
+            return replace(question, utility="squares")
+    return replace(question, utility="bits")
+
+
+def _values(table: Source, name: str) -> int:
+    """How many values a column of numbers has; 0 where not all of them are finite, or it is of another kind."""
+    if kind_of_type(table.columns[name]) not in NUMERIC:
+        return 0
+    column = identifier(name)
+    with reading(table):
+        found = table.connection.execute(
+            f"SELECT count(DISTINCT {column}), bool_and(isfinite(CAST({column} AS DOUBLE))) FROM {table.sql}"
+        ).fetchone()
+    return found[0] if found and found[1] else 0
+
+
+def _scored(table: Source, question: Question, rules: TableRules) -> Scored:
+    """The table with its score, if it is to have one, for a question that says what the code is for."""
     plain = rules.roles(table, question)
     given = rules.points is not None or rules.score is not None
     if question.use is not None or question.protect is None or table.weight is not None:
@@ -149,29 +189,32 @@ def scored(table: Source, question: Question, rules: TableRules) -> Scored:
         rows=learning.MOST_ROWS if rules.lesson is None else rules.lesson,
         weight=rules.weight,
         unseen=_unseen_groups(plain, unseen, columns),
+        measured=plain.measured,
     )
     points = learning.learn(table, asked, where)
-    return replace(_with(table, question, rules, points, seen), cut=cut, many=_many(plain, columns))
+    return replace(_with(table, question, rules, points, seen), cut=cut)
 
 
-def _many(plain: Roles, columns: Mapping[str, Column]) -> str:
-    """That the target is a number of many values, and what could be asked for instead."""
-    [*targets] = (columns[name] for name in plain.reveal)
-    if plain.measured or len(targets) > 1 or targets[0].edges is not None or targets[0].kind not in NUMERIC:
+def _many(table: Source, roles: Roles, rules: TableRules, by_default: bool) -> str:
+    """That the target is a number of many values, and what could be asked for instead; "" where that was asked for."""
+    name, *more = roles.reveal
+    if more or name in rules.bins or (roles.measured and not by_default):
         return ""
-    name, many = targets[0].name, len(targets[0].values)
+    many = _values(table, name)
     if many <= learning.MOST_CLASSES:
         return ""
+    told, instead = ("how large it is", "which of them") if roles.measured else ("which of them", "how large it is")
+    other = "bits" if roles.measured else "squares"
     return (
-        f"{name} is a number of {many} values, and the code is made to tell which: --utility squares makes it tell how large "
-        f"it is, --bins '{name}=q4' in which of four intervals it lies"
+        f"{name} is a number of {many} values, and the code is made to tell {told}: --utility {other} makes it tell "
+        f"{instead}, --bins '{name}=q4' in which of four intervals it lies"
     )
 
 
 def _one_group(question: Question, plain: Roles, rules: TableRules, seen: Look) -> bool:
     """Whether the rank within the group is the answer, whatever the number of protected values."""
     [*told] = (column.values for column in seen.columns if column.name in plain.reveal)
-    two = plain.measured or (len(told) == 1 and told[0] == 2 and question.utility == "bits")
+    two = plain.measured or (len(told) == 1 and told[0] == 2 and question.utility in (None, "bits"))
     plainly = not (plain.given or question.leakage or question.ratio)
     return len(plain.protect) == 1 and plainly and two and rules.law == "frequencies"
 

@@ -73,7 +73,7 @@ def fit_after(
 
 def fitted_after(earlier: Release, source: Any, question: Question, rules: TableRules, limits: Limits) -> Release:
     """The release of `fit_after`; of the rules, those that the earlier release has are its own."""
-    if question.utility != "bits":
+    if question.utility not in (None, "bits"):
         raise ProblemError("A second release with a utility.", "Ask for bits, or fit it anew without the first.")
     recipe, limits = earlier.recipe, limits.begun()
     _check_earlier(earlier)

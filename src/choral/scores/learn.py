@@ -57,6 +57,8 @@ class Asked:
     """Records to learn from, at most."""
     weight: str | None = None
     """The column that says how many people a record stands for: held-out figures are about these."""
+    measured: bool = False
+    """Whether the target is told by its size: then points are for its mean, and its column is cut into bins for the cells."""
     unseen: tuple[tuple[Column, ...], ...] = ()
     """Groups among the others that are protected and not looked at: bins are to tell what records say about them, too. What
     matters of a record is then both P(W given it) and P(Z given it): a code has to mix bins so that Z is as before."""
@@ -82,14 +84,16 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
         columns = [pieces_of(sample, name, "", asked.cuts.get(name)) for name in asked.learn_from]
         codes = codes_of(sample, columns)
         target, others = codes_of(sample, asked.target), codes_of(sample, asked.others)
-        weights = _weights(sample, asked.weight)
+        weights = None if asked.weight is None else _weights(_numbers(sample, asked.weight))
+        numbers = _numbers(sample, asked.target[0].name) if asked.measured else None
     if len(codes) < LEAST_ROWS:
         raise ProblemError(
             f"{table.name} has {len(codes)} records: a score cannot be learned from fewer than {LEAST_ROWS}.",
             "Name the columns that are counted as they stand: use=… (--use).",
         )
     part = np.sort(np.random.default_rng(0).permutation(len(codes))[:CROSS_FITTED])
-    found = [_learned(_lesson(codes, columns, target, asked.target), part)]
+    mean = None if numbers is None else Lesson(codes, *_pieces(columns), numbers, 0)
+    found = [_learned(mean or _lesson(codes, columns, target, asked.target), part)]
     about = [asked.target]
     classes = [_classes(target, asked.target)]
     for group in asked.unseen:
@@ -110,11 +114,13 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
     cells = cells_of(np.vstack([sums, held_out]), np.vstack([told, told[part]]), most)
     terms = [terms for one in found for terms in terms_of(one.tables, columns, one.pairs)]
     points = compact(Points(asked.name, tuple(columns), tuple(terms), cells))
-    counted = np.column_stack([bins_of(cells, held_out), others[part], target[part]])
-    rows_, place, counts = np.unique(counted, axis=0, return_inverse=True, return_counts=True)
-    if weights is not None:
-        counts = np.maximum(1, np.round(np.bincount(place.reshape(-1), weights[part]))).astype(np.int64)
-    first = found[0]
+    bins, first = bins_of(cells, held_out), found[0]
+    if numbers is None:
+        kept = asked.others + asked.target
+        held = _counted(np.column_stack([bins, others[part], target[part]]), weights, part)
+    else:
+        kept = asked.others
+        held = _counted(np.column_stack([bins, others[part]]), weights, part, numbers)
     words = {
         "made": "learned",
         "records": len(codes),
@@ -129,8 +135,8 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
         "held out": {
             "records": len(part),
             "folds": FOLDS,
-            "columns": [asked.name, *(column.name for column in (*asked.others, *asked.target))],
-            "counts": np.column_stack([rows_, counts]).tolist(),
+            "columns": [asked.name, *(column.name for column in kept)],
+            **held,
         },
     }
     if asked.unseen:
@@ -155,6 +161,21 @@ def _learned(whole: Lesson, part: npt.NDArray[Any], what: str = "") -> Learned:
     numbered = whole_numbered(tables, choice.scale)
     shifted = held_out + np.round(choice.scale * (0 - tables.constant)).astype(np.int64)
     return Learned(whole, choice, numbered, pairs, _sums(numbered, whole.codes, pairs), shifted)
+
+
+def _counted(
+    rows: npt.NDArray[np.int64], weights: Floats | None, part: npt.NDArray[Any], numbers: Floats | None = None
+) -> dict[str, list[Any]]:
+    """How often each of these rows occurs, or what its records weigh; and sums and sums of squares of their numbers."""
+    kinds, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    place, weight = place.reshape(-1), np.ones(len(part)) if weights is None else weights[part]
+    if weights is not None:
+        counts = np.maximum(1, np.round(np.bincount(place, weight))).astype(np.int64)
+    found = {"counts": np.column_stack([kinds, counts]).tolist()}
+    if numbers is not None:
+        found["sums"] = np.bincount(place, weight * numbers[part]).tolist()
+        found["squares"] = np.bincount(place, weight * numbers[part] ** 2).tolist()
+    return found
 
 
 def _classes(values: npt.NDArray[np.int64], columns: Sequence[Column]) -> npt.NDArray[np.int64]:
@@ -213,15 +234,17 @@ def sampled(table: Source, where: str, most: int = MOST_ROWS) -> Iterator[tuple[
         table.connection.execute(f"DROP TABLE {SAMPLE}")
 
 
-def _weights(table: Source, name: str | None) -> Floats | None:
-    """The weights of all rows, in thousandths of their mean: whole numbers of them are exact enough for an estimate."""
-    if name is None:
-        return None
+def _numbers(table: Source, name: str) -> Floats:
+    """The values of a column of numbers; a missing one is 0."""
     with reading(table):
         found = table.connection.execute(
             f"SELECT CAST({identifier(name)} AS DOUBLE) AS w FROM {table.sql}"
         ).fetchnumpy()
-    values = np.nan_to_num(np.ma.filled(found["w"], 0.0))
+    return np.asarray(np.nan_to_num(np.ma.filled(found["w"], 0.0)), dtype=np.float64)
+
+
+def _weights(values: Floats) -> Floats:
+    """Weights in thousandths of their mean: whole numbers of them are exact enough for an estimate."""
     return np.asarray(1000 * values / max(float(values.mean()), 1e-300), dtype=np.float64)
 
 
@@ -238,17 +261,20 @@ def codes_of(table: Source, columns: Sequence[Column]) -> npt.NDArray[np.int64]:
     return np.column_stack([found[f"c{i}"] for i in range(len(columns))]).astype(np.int64)
 
 
+def _pieces(columns: Sequence[Column]) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """How many pieces columns have, and whether these have an order of their own."""
+    return tuple(len(column.values) + 1 for column in columns), tuple(column.edges is not None for column in columns)
+
+
 def _lesson(
     codes: npt.NDArray[np.int64], columns: Sequence[Column], target: npt.NDArray[np.int64], about: Sequence[Column]
 ) -> Lesson:
     """What is to be learned: classes, the rarest pooled where there are many; or a mean, of a number with many values."""
-    sizes = tuple(len(column.values) + 1 for column in columns)
-    natural = tuple(column.edges is not None for column in columns)
     ids = np.ravel_multi_index(tuple(target.T), [len(column.values) + 1 for column in about])
     _, classes, counts = np.unique(ids, return_inverse=True, return_counts=True)
     if len(counts) > MOST_CLASSES and len(about) == 1 and all(_is_number(value) for value in about[0].values):
         numbers = np.array([float(value) for value in about[0].values])
-        return Lesson(codes, sizes, natural, numbers[target[:, 0]], 0)
+        return Lesson(codes, *_pieces(columns), numbers[target[:, 0]], 0)
     order = np.argsort(-counts, kind="stable")
     common = order[: MOST_CLASSES - 1] if len(counts) > MOST_CLASSES else order
     common = np.sort(common[counts[common] >= min(LEAST, counts.max())])
@@ -267,7 +293,7 @@ def _lesson(
     kept = place[classes]
     shown = [_value(int(ids[np.flatnonzero(classes == c)[0]]), about) for c in common]
     named = [*shown, "the others"][: int(kept.max()) + 1]
-    return Lesson(codes, sizes, natural, kept, len(named), tuple(named))
+    return Lesson(codes, *_pieces(columns), kept, len(named), tuple(named))
 
 
 def _value(number: int, about: Sequence[Column]) -> str:

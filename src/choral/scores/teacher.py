@@ -71,6 +71,18 @@ class Model:
             for stage in stages(ordered):
                 yield _columns(stage)
 
+    def pairs_within(self, trees: int) -> tuple[Pair, ...]:
+        """The pairs of columns that occur in one of the first so many trees: no other pair adds anything. (Branches of a tree
+        may hold other pairs each, so this may be more than needed.)
+        """
+        stages = getattr(self.found, "_predictors", None)
+        if stages is None:  # it is not promised to be there, and only saves time
+            return self.pairs
+        grown = [tree.nodes for stage in stages[:trees] for tree in stage]
+        columns = {frozenset(nodes["feature_idx"][nodes["is_leaf"] == 0].tolist()) for nodes in grown}
+        together = {pair for found in columns for pair in combinations(sorted(found), 2)}
+        return tuple(pair for pair in self.pairs if pair in together)
+
     def values(self, codes: Codes, trees: int) -> Floats:
         """f of records after this many trees."""
         parts = [codes[at : at + AT_ONCE] for at in range(0, len(codes), AT_ONCE)]
@@ -151,14 +163,15 @@ def tables_of(model: Model, lesson: Lesson, trees: int) -> Tables:
     """The model after this many trees, as tables, weighted with the records of the lesson."""
     codes, sizes = lesson.codes, lesson.sizes
     seen = [np.bincount(codes[:, i], minlength=size) for i, size in enumerate(sizes)]
+    pairs = model.pairs_within(trees)
     at = np.array([int(n.argmax()) for n in seen])
     grids = [_grid(at, [i], [sizes[i]]) for i in range(len(sizes))]
-    grids += [_grid(at, pair, [sizes[i] for i in pair]) for pair in model.pairs]
+    grids += [_grid(at, pair, [sizes[i] for i in pair]) for pair in pairs]
     values = model.values(np.vstack([at[None], *grids]), trees)
     base, parts = values[0], np.split(values[1:], np.cumsum([len(grid) for grid in grids])[:-1])
     one = {i: part - base for i, part in enumerate(parts[: len(sizes)])}
     two = {}
-    for (i, j), part in zip(model.pairs, parts[len(sizes) :], strict=True):
+    for (i, j), part in zip(pairs, parts[len(sizes) :], strict=True):
         whole = part.reshape(sizes[i], sizes[j], -1) - base
         two[i, j] = whole - one[i][:, None] - one[j][None]
     if base.size > 1:  # only differences between the sums of classes mean anything

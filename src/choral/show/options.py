@@ -144,8 +144,9 @@ UtilityOption = Annotated[
     str | None,
     typer.Option(
         "--utility",
-        help="What the code shall be good for: bits (default), accuracy, squares (of a number, which needs no bins), or a "
-        "CSV file of losses with the columns action, value of the target, loss.",
+        help="What the code shall be good for: bits (default), accuracy, squares (of a number, which needs no bins: the "
+        "default where a score is learned for a number of more than 20 values), or a CSV file of losses with the columns "
+        "action, value of the target, loss.",
     ),
 ]
 Leakage = Annotated[
@@ -216,7 +217,7 @@ def asked(
     from choral.problem.question import Question
 
     budgets = read_budgets(leakage, "leakage"), read_budgets(ratio, "ratio")
-    good_for = read_utility(utility or "bits")
+    good_for = None if utility is None else read_utility(utility)
     parts = split(reveal, "+"), groups(protect), split(use, ",")
     return Question(*parts, order, *budgets, split(against, ","), utility=good_for)
 

@@ -308,10 +308,15 @@ def _distinct(table: Source, values: Mapping[str, str], about: Mapping[str, int]
 
 def _differ_in_blanks(table: Source, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Values of text columns that differ only in blanks or tabs, by column: those that are written the first such way."""
-    found = {}
-    for name in (name for name in names if kind_of_type(table.columns[name]) == "text"):
-        value = canonical_sql(name, "text")
-        plain = "trim(regexp_replace(v, '\\s+', ' ', 'g'))"
+    values = {name: canonical_sql(name, "text") for name in names if kind_of_type(table.columns[name]) == "text"}
+    if not values:
+        return {}
+    plain, found = "trim(regexp_replace(v, '\\s+', ' ', 'g'))", {}
+    odd = ", ".join(f"bool_or(({value}) <> {plain.replace('(v,', f'({value},')})" for value in values.values())
+    strange = _row(
+        table, f"SELECT {odd} FROM {table.sql}"
+    )  # of two that differ in blanks, one is not as plain as can be
+    for value, name in ((values[name], name) for name, some in zip(values, strange, strict=True) if some):
         listed = f"SELECT DISTINCT {value} AS v FROM {table.sql} WHERE ({value}) IS NOT NULL"
         with reading(table):
             rows = table.connection.execute(

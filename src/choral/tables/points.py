@@ -22,12 +22,15 @@ from typing import Any, TypeAlias
 from choral.errors import ColumnError, ReleaseFileError, did_you_mean
 from choral.tables.columns import Column
 from choral.tables.kinds import KINDS, kind_of_type, kind_of_value
+from choral.tables.points_about import misshapen
 from choral.tables.source import Source
 from choral.tables.sql import identifier
 
 OTHER = "other"
 MOST_POINTS = 10**6
 """No table of points holds a larger number, so that no sum of them leaves 64 bits."""
+WORDS = ("about", "scale", "sums", "contributes")
+"""What is said about points for people to read them."""
 PIECE = "choral piece "
 """Of columns that exist inside one query alone."""
 
@@ -183,14 +186,18 @@ class Points:
 
 
 def read_points(path: Path) -> Points:
-    """Points from a file of their own, as `choral points --json` writes them."""
+    """Points from a file of their own, as `choral points --json` writes them. Somebody may have changed them: what the ones
+    that were learned tell of other records is not said of these.
+    """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ReleaseFileError(f"{path} cannot be read: {error}.", "Write one with choral points --json.") from None
     if not isinstance(document, dict):
         raise ReleaseFileError(f"{path} holds no points.", "Write one with choral points --json.")
-    return Points.from_document(document, str(path))
+    found = Points.from_document(document, str(path))
+    words = {name: found.about[name] for name in WORDS if name in found.about}
+    return replace(found, about={"made": "points brought from a file", **words})
 
 
 def cells_of_cuts(cuts: Sequence[int]) -> Cells:
@@ -266,7 +273,9 @@ def _misfit(points: Points) -> str | None:
         return "the bins are not 1, 2, …"
     if not points.sums or not _sums_looked_at(points.cells) <= set(range(len(points.sums))):
         return "an edge is about a sum that is not there"
-    return None
+    if (wrong := misshapen(points.about)) is not None:
+        return wrong
+    return None if len(points.about.get("sums", points.sums)) == len(points.sums) else "a name for each sum is missing"
 
 
 def _sums_looked_at(cells: Cells) -> set[int]:

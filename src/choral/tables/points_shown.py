@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from choral.describe.display import counted
+from choral.describe.display import counted, figure
 from choral.tables.columns import Column
 from choral.tables.points import OTHER, Points, Term
 
+ONE_UNIT = "are one unit of "
+"""How `choral.scores.learn` begins what it says of points for a number."""
 MOST_PAIRS = 6
 """Pairs of pieces that are shown of each pair of columns: those that matter most."""
 
@@ -32,6 +34,8 @@ def lines_of(points: Points, most_pairs: int = MOST_PAIRS) -> list[str]:
 def _unit(points: Points) -> str:
     scale, of = points.about.get("scale"), points.about.get("about")
     known = "" if scale is None or of is None else f"; {scale:g} points {of}"
+    if scale and of and of.startswith(ONE_UNIT):
+        known = f"; a point is {figure(1 / scale)} of {of.removeprefix(ONE_UNIT)}"
     what = "sum is" if len(points.sums) == 1 else "sums are"
     return f"{points.name}: points are added, and the {what} cut into {counted(points.bins, 'bin')}{known}"
 

@@ -1,0 +1,186 @@
+"""A target that is a number of many values: told by its size unless something else is asked for, and what that tells."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+
+import numpy as np
+import pytest
+from in_process import choral
+
+from choral.describe.joint import Joint
+from choral.errors import ReleaseFileError
+from choral.problem.form import constraints
+from choral.problem.pose import problem_of
+from choral.problem.question import Question
+from choral.release.fit import fit
+from choral.scores import crossfit
+from choral.solvers.coarse import with_coarse_target
+from choral.solvers.lines.interior_point import equality_error
+from choral.solvers.lines.sandwich import Sandwich, conditional_entropy
+from choral.solvers.lines.tangents import sharpened
+from choral.tables.points import Points, read_points
+
+
+def houses(n=600, seed=3):
+    """A price that rooms, age and district say much about; the district is protected."""
+    draw = random.Random(seed)
+    rows = []
+    for _ in range(n):
+        rooms, age, district = draw.randint(1, 8), draw.randint(0, 90), draw.choice("nesw")
+        price = 50 * rooms - age + 60 * (district == "n") + draw.gauss(0, 30)
+        rows.append(
+            {"price": round(price), "rooms": rooms, "age": age, "district": district, "rare": draw.randrange(40)}
+        )
+    return rows
+
+
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch):
+    monkeypatch.setattr(crossfit, "TREES", 40)
+    monkeypatch.setattr(crossfit, "MOST_TREES", 40)
+
+
+@pytest.fixture(scope="module")
+def release():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crossfit, "TREES", 40)
+        patch.setattr(crossfit, "MOST_TREES", 40)
+        return fit(houses(), "price", ["district"])
+
+
+def test_it_is_told_by_its_size_and_that_is_said(release):
+    assert release.meaning.to_json()["utility"] == "squares"
+    assert release.verify()["verified"]
+    line = release.meaning.first_line()
+    assert line.startswith("price is estimated to within ")
+    assert "of records to come" in line
+    assert any("made to tell how large it is: --utility bits makes it tell which of them" in r for r in release.remarks)
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ({"utility": "bits"}, "bits"),
+        ({"bins": {"price": "q4"}}, "bits"),
+        ({"use": ["rooms", "district"], "bins": {"price": "q4"}}, "bits"),
+        ({"leakage": {"district": 0.01}, "bins": {"price": "q4"}}, "bits"),
+        ({"utility": "squares"}, "squares"),
+    ],
+)
+def test_what_is_asked_for_is_done(asked, kind):
+    found = fit(houses(300), "price", ["district"], time_limit=20, **asked)
+    assert found.meaning.to_json()["utility"] == kind
+    assert not any("made to tell how large it is" in remark for remark in found.remarks)
+
+
+def test_few_values_are_told_as_they_are():
+    rows = [{**row, "price": row["price"] // 60} for row in houses()]
+    assert len({row["price"] for row in rows}) <= 20
+    assert fit(rows, "price", ["district"], time_limit=20).meaning.to_json()["utility"] == "bits"
+
+
+def test_what_is_said_of_records_to_come_is_what_others_show(release):
+    """Of 4000 records that nobody fitted on: each is in a state, which says how likely each code is, which says a mean."""
+    rows, weights = houses(), {}
+    channel = release.disclosure.exact_channel
+
+    def shares(row):
+        whole, entries = channel.rows[release.recipe.state_of(row)]
+        return [(y, n / whole) for y, n in entries]
+
+    for row in rows:
+        for y, share in shares(row):
+            mass, total = weights.get(y, (0.0, 0.0))
+            weights[y] = mass + share, total + share * row["price"]
+    means = {y: total / mass for y, (mass, total) in weights.items()}
+    others = houses(4000, seed=4)
+    left = sum(share * (row["price"] - means[y]) ** 2 for row in others for y, share in shares(row)) / len(others)
+    before, after = release.meaning.sized
+    assert before == pytest.approx(statistics.pstdev(row["price"] for row in rows), rel=1e-3)
+    assert after == pytest.approx(left**0.5, rel=0.06)
+    assert after < 0.95 * before, "so the assertion above is about something"
+
+
+def test_points_from_a_file_say_nothing_of_records_to_come(release, tmp_path):
+    """Somebody may have changed them: the figures were of those that were learned."""
+    path = tmp_path / "points.json"
+    path.write_text(json.dumps(release.points.to_document()), encoding="utf-8")
+    mine = fit(houses(), "price", ["district"], points=read_points(path))
+    assert mine.meaning.said_of_records_to_come() == []
+    assert mine.meaning.sized is None
+    assert "to come" not in mine.meaning.first_line()
+    assert "a point is" in str(mine.points).splitlines()[0]
+
+
+SHAPES = (7, "7", -1, None, [], {}, [[1]], {"a": 1}, float("inf"))
+
+
+def test_what_is_said_about_points_is_of_the_right_shape_or_refused(release):
+    document = release.points.to_document()
+    text = json.dumps(document)
+    refused = 0
+    for name, value in document["about"].items():
+        inside = [(name, key) for key in value] if isinstance(value, dict) else []
+        for place in [(name,), *inside]:
+            for shape in SHAPES:
+                changed = json.loads(text)
+                part = changed["about"] if len(place) == 1 else changed["about"][name]
+                part[place[-1]] = shape
+                try:
+                    points = Points.from_document(changed)
+                except ReleaseFileError:
+                    refused += 1
+                    continue
+                str(points)
+    assert refused > 100
+
+
+def test_forged_figures_do_not_end_a_command(release, tmp_path):
+    document = release.points.to_document()
+    document["about"]["held out"] = {"columns": ["nobody"], "counts": [[1, 5]], "records": 5}
+    found = fit(houses(), "price", ["district"], points=Points.from_document(document))
+    assert found.meaning.held_out is None
+
+
+def test_the_commands_of_a_curator(tmp_path):
+    rows = houses()
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ("--reveal", "price", "--protect", "district")
+    done = choral("fit", tmp_path / "t.csv", *words, "-o", tmp_path / "r.choral")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("result       price is estimated to within ")
+    assert "to come      codes of records that the points did not see estimate price to within" in done.stdout
+    bounds = choral("bounds", tmp_path / "t.csv", *words)
+    assert bounds.returncode == 0, bounds.stderr
+    plan = choral("plan", tmp_path / "t.csv", *words)
+    assert "square" in plan.stdout, plan.stdout
+    audit = choral("audit", tmp_path / "r.choral", "--table", tmp_path / "t.csv")
+    assert audit.returncode == 0, audit.stderr
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_channel_made_for_the_values_themselves_tells_no_less_and_is_as_private(seed):
+    draw = np.random.default_rng(seed)
+    cells = {
+        (w, a, b): int(draw.integers(1, 40))
+        for w in range(9) for a in range(3) for b in range(5) if draw.random() < 0.8
+    }  # fmt: skip
+    law = Joint.from_counts(cells, ["W", "a", "b"])
+    problem = problem_of(law, Question("W", ["a", "b"] if seed % 2 else ["a"]))
+    rough = Sandwich(1e-6, 1e-2).solve(with_coarse_target(problem, 3)).channel
+    found = sharpened(problem, rough, lambda: False)
+    p, Q = problem.prior / problem.prior.sum(), problem.posterior().T
+
+    def told(channel):
+        return problem.entropy_of_target - conditional_entropy((channel * p).T, Q)
+
+    assert told(found) >= told(rough) - 1e-9
+    assert told(found) > 0
+    assert equality_error((found * p).T, p, constraints(problem)[1]) < 1e-9
+    assert np.allclose(found.sum(axis=0), 1)
+    stopped = sharpened(problem, rough, lambda: True)
+    assert told(stopped) == pytest.approx(told(rough), abs=1e-6)
