@@ -46,6 +46,11 @@ class Find:
         """The value with its column."""
         return f"{target} = {', '.join(map(_shown, self.values))}"
 
+    def said(self, target: str) -> str:
+        """How often it is found, and how often without a code."""
+        often, prior = percent(self.often), percent(self.prior)
+        return f"{self.named(target)} in {often} of the records with the most telling code, instead of {prior}"
+
 
 @dataclass(frozen=True)
 class Meaning:
@@ -195,29 +200,15 @@ class Meaning:
 
     def _found(self, target: str, find: Find) -> str:
         """What the most telling code says, where right guesses do not show it: of the table, and of records to come."""
-        top = f"{percent(find.often)} of the records with the most telling code, instead of {percent(find.prior)}"
         more = "" if self.held_out is None else f"; {percent(self.often(self.held_out)[0])} of records to come"
-        return f"{find.named(target)} in {top} ({percent(find.share)} of all have it{more})"
+        return f"{find.said(target)} ({percent(find.share)} of all have it{more})"
 
     @cached_property
     def find(self) -> Find | None:
         """The value of the target that one of the codes makes the most times as likely; None where right guesses say more."""
         if self.told.zero or self.told.guess_after - self.told.guess_before >= SAME:
             return None
-        law, weights = self._own.law, self._own.weights(self.release.recipe.reveal)
-        chances: dict[int, int] = {}
-        for row in weights.values():
-            for code, n in row.items():
-                chances[code] = chances.get(code, 0) + n
-        lifts = {
-            (Fraction(n, chances[code] * sum(row.values())), cell, code)
-            for cell, row in weights.items()
-            for code, n in row.items()
-        }
-        _, cell, code = max(lifts)
-        places = zip(self.release.recipe.reveal, cell, strict=True)
-        values = tuple(law.alphabets[law.position(name)][i] for name, i in places)
-        return Find(values, code, *precision(self._own, self.release.recipe.reveal, values, code))
+        return most_telling(self._own, self.release.recipe.reveal)
 
     def often(self, published: Published) -> tuple[Fraction, Fraction, Fraction]:
         """Under some law of records: how often `find` is among those with its code, the share of these, and in all."""
@@ -309,6 +300,23 @@ class Meaning:
             "sized": None if self.sized is None else {"without": self.sized[0], "with": self.sized[1]},
             "known_score": [leak.to_json() for leak in self.known_score],
         }
+
+
+def most_telling(published: Published, reveal: Sequence[str]) -> Find:
+    """The value of the target that one of the codes makes the most times as likely."""
+    law, weights = published.law, published.weights(reveal)
+    chances: dict[int, int] = {}
+    for row in weights.values():
+        for code, n in row.items():
+            chances[code] = chances.get(code, 0) + n
+    lifts = {
+        (Fraction(n, chances[code] * sum(row.values())), cell, code)
+        for cell, row in weights.items()
+        for code, n in row.items()
+    }
+    _, cell, code = max(lifts)
+    values = tuple(law.alphabets[law.position(name)][i] for name, i in zip(reveal, cell, strict=True))
+    return Find(values, code, *precision(published, reveal, values, code))
 
 
 def precision(
