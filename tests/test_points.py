@@ -298,7 +298,7 @@ def test_a_score_is_learned_by_fewer_trees_where_there_is_no_time_for_more(monke
     monkeypatch.setattr(crossfit, "taught", counted)
     with until(time.monotonic()):
         choice, sums, _ = crossfit.crossfitted(lesson, fold)
-    assert asked == [(crossfit.TREES, False)] + 4 * [(crossfit.FEWEST_TREES, False)]
+    assert asked == [(crossfit.STEP, False)] + crossfit.FOLDS * [(crossfit.FEWEST_TREES, False)]
     assert choice.hurried
     assert choice.trees <= crossfit.FEWEST_TREES
     assert np.corrcoef(sums[:, 0], codes[:, 0])[0, 1] > 0.9

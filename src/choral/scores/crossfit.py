@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -87,12 +88,20 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple
 
 def _learned(lesson: Lesson, fold: npt.NDArray[Any], paired: bool, trees: int, what: str) -> tuple[list[Model], Floats]:
     """A model for each fold, learned without it, and what the folds cost after every few trees: fewer trees where those
-    would take longer than there is time, as the first fold says.
+    would take longer than there is time, as a few of them say, and then the first fold.
     """
+
+    def in_time(seconds: float) -> int:
+        return trees if room_for(seconds) else max(FEWEST_TREES, STEP * int(trees * room() / seconds / STEP))
+
+    began = time.monotonic()
+    if math.isfinite(room()):
+        taught(lesson.of(fold != 0), STEP, paired)
+        trees = in_time(FOLDS * trees / STEP * (time.monotonic() - began))
     models, loss, began = [], np.zeros(trees // STEP), time.monotonic()
     for k in range(FOLDS):
-        if k == 1 and not room_for(others := (FOLDS - 1) * (time.monotonic() - began)):
-            trees = max(FEWEST_TREES, STEP * int(trees * room() / others / STEP))
+        if k == 1:
+            trees = in_time((FOLDS - 1) * (time.monotonic() - began))
             loss = loss[: trees // STEP]
         tell(f"cross-fitting{what}, {k + 1} of {FOLDS}, {'pairs' if paired else 'single columns'}")
         models.append(taught(lesson.of(fold != k), trees, paired))
