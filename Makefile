@@ -17,9 +17,10 @@ run: .venv/ready
 quick: .venv/ready
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not spark" --ignore=tests/browser
 
+# A file of tests stays with one worker, so that what its tests share is made once; tests/conftest.py has the longest files first.
 test: check
 	-scripts/browser
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 	scripts/spark try
 
 # Spark's own tests: needs Java 17, which is installed where that can be done (Debian, as root).

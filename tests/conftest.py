@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,12 @@ from hypothesis import settings
 
 from choral.show import progress
 
-SLOW = {line.split(maxsplit=1)[1] for line in Path(__file__).with_name("slow.txt").read_text().splitlines()}
+SECONDS = {
+    test: float(seconds)
+    for seconds, test in (
+        line.split(maxsplit=1) for line in Path(__file__).with_name("slow.txt").read_text().splitlines()
+    )
+}
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts something in the background has it ignore Ctrl-C, and what it starts in turn: some tests send one.
@@ -31,11 +37,20 @@ settings.load_profile("explore" if os.environ.get("CHORAL_EXPLORE") else "same")
 
 
 def pytest_collection_modifyitems(items):
-    """The pages first: one of them recomputes the paper, and no worker should be left alone with that at the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/test_docs.py"))
+    """The files that take longest first: `make test` gives a worker a file at a time, and none should be left alone with one.
+
+    Those in a browser stay together before all others: a worker that comes back to them would start another browser.
+    """
+    files = Counter()
     for item in items:
-        if item.nodeid in SLOW:
+        if item.nodeid in SECONDS:
             item.add_marker(pytest.mark.slow)
+        files[_file(item)] += SECONDS.get(item.nodeid, 0)
+    items.sort(key=lambda item: (not _file(item).startswith("tests/browser/"), -files[_file(item)], _file(item)))
+
+
+def _file(item):
+    return item.nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(wrapper=True)
