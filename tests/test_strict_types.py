@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import json
 import math
@@ -25,6 +26,7 @@ from choral.release.fit import fit, pose_table
 from choral.show.cli import app
 from choral.tables.bins import edges_of
 from choral.tables.columns import Column
+from choral.tables.found_types import LOOKED_AT
 from choral.tables.kinds import ZONED
 from choral.tables.opening import open_table
 from choral.tables.recipe import Recipe
@@ -217,6 +219,18 @@ def test_one_field_far_down_makes_a_column_text(tmp_path):
     source = open_table(path)
     assert source.columns == {"x": "BIGINT", "y": "VARCHAR"}
     assert "'007' in row 5001" in source.remarks["y"]
+
+
+@pytest.mark.parametrize("rows", [LOOKED_AT - 1, LOOKED_AT, LOOKED_AT + 1])
+def test_the_last_field_counts_however_many_are_looked_at_first(tmp_path, rows):
+    """Columns of which the last field alone says what they are, with names that the query itself uses."""
+    last = {"field": ("2", "BIGINT"), "place": ("0.5", "DOUBLE"), 'a "b"': ("x", "VARCHAR"), "empty": ("", "VARCHAR")}
+    before = ["1", "1", "1", ""]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([[*last], *[before] * (rows - 1), [text for text, _ in last.values()]])
+    source = open_table(tmp_path / "t.csv")
+    assert source.rows() == rows
+    assert source.columns == {name: type_ for name, (_, type_) in last.items()}
 
 
 def test_fit_says_that_a_column_is_read_as_text(tmp_path):

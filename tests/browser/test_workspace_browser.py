@@ -84,12 +84,17 @@ def chosen(page, path, roles, looks="columns"):
     page.wait_for_selector("#start:enabled")
 
 
-def box(page, selector):
+def boxes(page, *selectors):
+    """Where these are, all at one moment: an answer that comes in between moves what is below it."""
     return page.evaluate(
-        "(s) => { const b = document.querySelector(s).getBoundingClientRect(); "
-        "return {left: b.left, right: b.right, top: b.top, bottom: b.bottom}; }",
-        selector,
+        "(all) => all.map((s) => document.querySelector(s).getBoundingClientRect())"
+        ".map((b) => ({left: b.left, right: b.right, top: b.top, bottom: b.bottom}))",
+        selectors,
     )
+
+
+def box(page, selector):
+    return boxes(page, selector)[0]
 
 
 def shown(page, name):
@@ -104,7 +109,7 @@ def shown(page, name):
 def test_choices_are_beside_the_outcome_and_solve_is_in_sight(visit, result, people, width):
     page, _ = visit(width)
     chosen(page, people, PEOPLE)
-    left, right, solve = (box(page, one) for one in (".choices", ".outcome", "#start"))
+    left, right = boxes(page, ".choices", ".outcome")
     assert left["right"] <= right["left"]
     assert abs(left["top"] - right["top"]) < 20
     for scroll in (0, 500, 10_000):
@@ -113,7 +118,8 @@ def test_choices_are_beside_the_outcome_and_solve_is_in_sight(visit, result, peo
         assert 0 <= solve["top"] < solve["bottom"] <= 900, scroll
     assert box(page, "footer")["bottom"] > 850, "below the page there is nothing"
     page.set_viewport_size({"width": 1099, "height": 900})
-    assert box(page, ".choices")["bottom"] <= box(page, ".outcome")["top"]
+    above, below = boxes(page, ".choices", ".outcome")
+    assert above["bottom"] <= below["top"]
 
 
 def test_solve_is_in_sight_on_a_phone(visit, result, people):

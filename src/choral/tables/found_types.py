@@ -41,9 +41,9 @@ def _types_found(
     items = [f"CASE WHEN {c} NOT IN ({listed}) THEN {c} END AS {c}" if marks else c for c in map(identifier, names)]
     relation = f"(SELECT {', '.join(items)} FROM {relation})"
     sample = f"(SELECT * FROM {relation} LIMIT {LOOKED_AT})"
-    seen = _bits(names, sample, ask)
+    seen, rows = _bits_of_few(names, sample, ask)
     undecided = [name for name in names if _type_of(seen[name]) != TEXT or not seen[name]]
-    whole = seen | _bits(undecided, relation, ask)
+    whole = seen | (_bits(undecided, relation, ask) if rows == LOOKED_AT else {})
     types = {name: _type_of(whole[name]) for name in names}
     texts = [name for name in names if types[name] == TEXT]
     numbers = _looks_like_numbers(texts, sample, ask)
@@ -56,6 +56,19 @@ def _type_of(bits: int) -> str:
     if bits & FLOAT and not bits & (DAY | TIME | INSTANT):
         return "DOUBLE"
     return _TYPES.get(bits, TEXT)
+
+
+def _bits_of_few(names: Sequence[str], relation: str, ask: Ask) -> tuple[dict[str, int], int]:
+    """The bits of each column, and how many rows there are.
+
+    All columns are in one under each other, so that the patterns stand once in the query: of few rows of many columns most
+    of the time would go into reading it. Of many rows a column for each is faster.
+    """
+    listed = ", ".join(map(identifier, names))
+    under = f"SELECT unnest([{listed}]) AS field, unnest(range({len(names)})) AS place FROM {relation}"
+    rows = ask(f"SELECT place, bit_or({_bit('field')}), count(*) FROM ({under}) GROUP BY place")
+    bits = {names[place]: bits for place, bits, _ in rows}
+    return {name: bits.get(name, 0) for name in names}, max((many for *_, many in rows), default=0)
 
 
 def _bits(names: Iterable[str], relation: str, ask: Ask) -> dict[str, int]:
