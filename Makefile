@@ -8,6 +8,10 @@ WORKERS := $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) +
 # Compiled modules are kept: the tests start hundreds of processes, and each would compile choral anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Each worker, and each process that a test starts, would have a thread per core for linear algebra: they wait for each other.
+quick test test-browser: export OMP_NUM_THREADS = 1
+quick test test-browser: export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: run quick test test-browser test-spark check docs pictures screens shots house attack mutants bench bench-long clean
 
 run: .venv/ready
