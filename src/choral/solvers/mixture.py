@@ -168,6 +168,7 @@ class _Master:
         real = len(self.columns) - rows
         basis = list(range(real, real + rows))
         every = flint.fmpq_mat(rows, real, [self.columns[k][i] for i in range(rows) for k in range(real)])
+        step = 0
         while True:
             inverse = self._matrix(basis).inv()
             x = inverse * flint.fmpq_mat(rows, 1, self.right)
@@ -176,12 +177,15 @@ class _Master:
                 return basis
             artificial = flint.fmpq_mat(1, rows, [int(i in held) for i in range(rows)])
             prices = (artificial * inverse * every).table()[0]  # of the basis they are zero
-            entering = next((k for k, price in enumerate(prices) if price > 0), None)
-            if entering is None:
+            useful = [k for k, price in enumerate(prices) if price > 0]
+            if not useful:
                 raise _no_mixture()
+            # The steepest column first; the first one (Bland) when that has gone on for long.
+            entering = useful[0] if step > 10 * rows else max(useful, key=lambda k: prices[k])
             d = inverse * flint.fmpq_mat(rows, 1, self.columns[entering])
             leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(rows) if d[i, 0] > 0)[2]
             basis[leaving] = entering
+            step += 1
 
     def improved(self, basis: list[int]) -> list[int]:
         """A feasible basis without a column of clearly negative reduced cost, from one that is feasible."""
