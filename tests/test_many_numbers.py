@@ -11,10 +11,11 @@ import pytest
 from in_process import choral
 
 from choral.describe.joint import Joint
-from choral.errors import ReleaseFileError
+from choral.errors import ProblemError, ReleaseFileError
 from choral.problem.form import constraints
 from choral.problem.pose import problem_of
 from choral.problem.question import Question
+from choral.release import score
 from choral.release.fit import fit
 from choral.scores import crossfit
 from choral.solvers.coarse import with_coarse_target
@@ -160,6 +161,32 @@ def test_the_commands_of_a_curator(tmp_path):
     assert "square" in plan.stdout, plan.stdout
     audit = choral("audit", tmp_path / "r.choral", "--table", tmp_path / "t.csv")
     assert audit.returncode == 0, audit.stderr
+
+
+def test_very_many_values_are_told_by_intervals(monkeypatch):
+    monkeypatch.setattr(score, "TOO_MANY", 100)
+    found = fit(houses(), "price", ["district"])
+    assert found.meaning.to_json()["utility"] == "bits"
+    assert len(found.recipe.column("price").values) == score.INTERVALS
+    [said] = [remark for remark in found.remarks if "very many values" in remark]
+    assert "what is told is the interval that it lies in, cut at" in said
+    assert found.verify()["verified"]
+    assert found.points.about["about"] == "are one interval of price"
+    assert found.meaning.told.guess_after > 2 * found.meaning.told.guess_before > 0.2
+    asked = fit(houses(), "price", ["district"], utility="squares")
+    assert asked.meaning.to_json()["utility"] == "squares", "whoever asks for it gets it"
+
+
+def test_numbers_that_differ_in_every_record_are_no_copies_of_each_other():
+    """Each value of one has one of the other, by accident; a copy puts the records in one order."""
+    draw = random.Random(8)
+    rows = [{"y": draw.gauss(0, 1), "z": "ab"[i % 2]} for i in range(300)]
+    rows = [{**row, "x": row["y"] + draw.gauss(0, 1), "noise": draw.random()} for row in rows]
+    found = fit(rows, "y", ["z"])
+    assert "x" in found.recipe.looks_at
+    for name, copied in (("grows", lambda y: y**3), ("falls", lambda y: -2 * y)):
+        with pytest.raises(ProblemError, match=f"'{name}' is a copy of 'y'"):
+            fit([{**row, name: copied(row["y"])} for row in rows], "y", ["z"])
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -37,6 +37,8 @@ FIRST_ROWS = 20_000
 SCORE = "score"
 MANY = 20
 """Values of a number above which it is told by its size, if nothing else is asked for: nobody wants to know which of them."""
+TOO_MANY = 10_000
+"""… and above which by intervals: each is counted as it stands, which took minutes for 300 000 values, and 30 s for 4000."""
 MEASURED = "q8"
 """Bins of a numeric target that is told by its size, for which a score's bins are cut."""
 FINE = 300
@@ -97,6 +99,7 @@ class Scored:
             f"{name} has too many values to tell anything and protect each, beside what else is asked: what is protected is "
             f"its interval, cut at {', '.join(f'{edge:g}' for edge in edges)} (--bins '{name}=…' cuts otherwise)"
             for name, edges in self.cut.items()
+            if name not in self.roles.reveal
         ]
         if self.points is not None and self.points.about.get("hurried"):
             said.append(
@@ -109,36 +112,43 @@ class Scored:
 def scored(table: Source, question: Question, rules: TableRules) -> Scored:
     """The table with its score, if it is to have one."""
     by_default = question.utility is None
-    question = suited(table, question, rules)
-    found = _scored(table, question, rules)
-    many = "" if found.points is None else _many(found.table, found.roles, rules, by_default)
-    return replace(found, utility=question.utility, many=many)
+    question, intervals = suited(table, question, rules)
+    found = _scored(table, question, replace(rules, bins={**rules.bins, **intervals}))
+    many = "" if found.points is None else _many(found, rules, by_default, intervals)
+    return replace(found, utility=question.utility, many=many, cut={**found.cut, **intervals})
 
 
-def suited(table: Source, question: Question, rules: TableRules) -> Question:
+def suited(table: Source, question: Question, rules: TableRules) -> tuple[Question, dict[str, tuple[float, ...]]]:
     """The question with what suits its target, where it does not say what the code is for: where a score may be learned, a
-    number of many values is told by its size.
+    number of many values is told by its size, and one of very many by intervals, whose edges come second.
     """
     if question.utility is not None:
-        return question
+        return question, {}
     learned = question.use is None and question.protect is not None and table.weight is None
-    if learned and not (question.leakage or question.ratio):
-        name, *more = rules.roles(table, question).reveal
-        if not more and name not in rules.bins and _values(table, name) > MANY:
-            return replace(question, utility="squares")
-    return replace(question, utility="bits")
+    bits = replace(question, utility="bits")
+    if not learned or question.leakage or question.ratio:
+        return bits, {}
+    name, *more = rules.roles(table, question).reveal
+    values = 0 if more or name in rules.bins else _numbers(table, name)
+    if values > TOO_MANY:
+        edges = pieces_of(table, name, complete(table, (name,), rules.missing, (name,)), most=INTERVALS).edges
+        return bits, {name: edges} if edges else {}
+    return (replace(question, utility="squares") if values > MANY else bits), {}
 
 
-def _values(table: Source, name: str) -> int:
-    """How many values a column of numbers has; 0 where not all of them are finite, or it is of another kind."""
+def _numbers(table: Source, name: str) -> int:
+    """How many values a column of numbers has, or a little more than `TOO_MANY`; 0 for what is none, or not finite."""
     if kind_of_type(table.columns[name]) not in NUMERIC:
         return 0
     column = identifier(name)
     with reading(table):
-        found = table.connection.execute(
-            f"SELECT count(DISTINCT {column}), bool_and(isfinite(CAST({column} AS DOUBLE))) FROM {table.sql}"
-        ).fetchone()
-    return found[0] if found and found[1] else 0
+        [(values,)] = table.connection.execute(
+            f"SELECT count({column}) FROM (SELECT DISTINCT {column} FROM {table.sql} LIMIT {TOO_MANY + 2})"
+        ).fetchall()
+        [(finite,)] = table.connection.execute(
+            f"SELECT bool_and(isfinite(CAST({column} AS DOUBLE))) FROM {table.sql}"
+        ).fetchall()
+    return int(values) if finite else 0
 
 
 def _scored(table: Source, question: Question, rules: TableRules) -> Scored:
@@ -195,13 +205,18 @@ def _scored(table: Source, question: Question, rules: TableRules) -> Scored:
     return replace(_with(table, question, rules, points, seen), cut=cut)
 
 
-def _many(table: Source, roles: Roles, rules: TableRules, by_default: bool) -> str:
+def _many(found: Scored, rules: TableRules, by_default: bool, intervals: Mapping[str, tuple[float, ...]]) -> str:
     """That the target is a number of many values, and what could be asked for instead; "" where that was asked for."""
-    name, *more = roles.reveal
-    if more or name in rules.bins or (roles.measured and not by_default):
+    roles, (name, *more) = found.roles, found.roles.reveal
+    if name in intervals:
+        return (
+            f"{name} is a number of very many values: what is told is the interval that it lies in, cut at "
+            f"{', '.join(f'{edge:g}' for edge in intervals[name])} (--bins '{name}=…' cuts otherwise)"
+        )
+    if more or name in rules.bins or (roles.measured and not by_default) or found.look is None:
         return ""
-    many = _values(table, name)
-    if many <= learning.MOST_CLASSES:
+    [many] = (column.values for column in found.look.columns if column.name == name)
+    if many <= learning.MOST_CLASSES or kind_of_type(found.table.columns[name]) not in NUMERIC:
         return ""
     told, instead = ("how large it is", "which of them") if roles.measured else ("which of them", "how large it is")
     other = "bits" if roles.measured else "squares"

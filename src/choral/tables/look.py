@@ -40,6 +40,8 @@ MANY = 50
 """Values of a text up to which it is a list of categories, however few records there are."""
 LEAST_ROWS = 20
 """With fewer records every column may have as many values as records, and say nothing by that."""
+ORDERED = 5000
+"""Rows in which it is seen whether two numbers grow with each other."""
 EACH = 5
 """Records per value on average from which it is no accident that a column determines the target."""
 GROUPS = 20
@@ -348,7 +350,8 @@ def _determined(
     """The columns each of whose values comes with one value of the target, missing ones included.
 
     A value is compared by a share of the values where there are many. That a column with few records per value determines
-    the target may be an accident; one to one it is not.
+    the target may be an accident. One to one it is not, unless nearly every record has values of its own: of two numbers it
+    is none then if one grows, or falls, with the other.
     """
     many = max(distinct[name] for name in target)
     candidates = [
@@ -365,11 +368,23 @@ def _determined(
     for name, (own, pairs, targets) in _pairs(
         table, candidates, values, target, distinct, f"{table.sql} WHERE {known}"
     ).items():
-        if own == pairs == targets:
+        if own == pairs == targets and (
+            present[name] >= EACH * distinct[name] or _in_order(table, values[name], values[target[0]], known)
+        ):
             found[name] = f"is a copy of '{'+'.join(target)}': each value of one has one of the other"
         elif own == pairs and present[name] >= EACH * distinct[name]:
             found[name] = f"determines '{'+'.join(target)}': each of its values comes with one value of it"
     return found
+
+
+def _in_order(table: Source, value: str, target: str, known: str) -> bool:
+    """Whether a column of numbers puts rows in the same order as the target, or in the opposite one: of the first rows."""
+    first = (
+        f"SELECT {value} AS x, {target} AS y FROM {table.sql} WHERE {known} AND ({value}) IS NOT NULL LIMIT {ORDERED}"
+    )
+    ranks = f"SELECT rank() OVER (ORDER BY x) AS x, rank() OVER (ORDER BY y) AS y FROM ({first})"
+    [(same,)] = table.connection.execute(f"SELECT abs(corr(x, y)) FROM ({ranks})").fetchall()
+    return bool(same is not None and same > 1 - 1e-9)
 
 
 def _pairs(
