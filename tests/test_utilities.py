@@ -23,6 +23,7 @@ from choral.exact import certificate
 from choral.exact.decisions import best_for_lines
 from choral.problem.pose import pose
 from choral.proofs.purpose import PurposeBound, least_cost
+from choral.solvers.decisions import Program
 from choral.verifier import reading
 
 PROMISES = [
@@ -247,6 +248,19 @@ def decision():
         ["W", "X", "U"],
     )
     return ch.disclose(joint, "W", protect=["X"], utility={("a", 0): 0, ("a", 1): 1, ("b", 0): "1/2", ("b", 1): 0})
+
+
+def test_where_floats_find_nothing_fractions_do(decision, monkeypatch):
+    """An attack with masses of 10^-30: HiGHS called a program infeasible that has a solution, to tell nothing."""
+    monkeypatch.setattr(Program, "solved", lambda *_: None)
+    lines = decision.problem.utility.lines
+    again = best_for_lines(decision.problem, lines)
+    assert again.optimal
+    assert again.cost == -Fraction(decision.claims.value)
+    monkeypatch.setattr("choral.exact.decisions.MOST_PIVOTED", 0)
+    nothing = best_for_lines(decision.problem, lines)
+    assert nothing.channel.codes == 1
+    assert nothing.least <= again.cost < nothing.cost
 
 
 def test_a_file_with_a_utility_comes_back_the_same(decision, tmp_path):

@@ -21,6 +21,7 @@ from choral.problem.solution import ExactChannel, row_of
 from choral.problem.utility import Lines
 from choral.proofs.purpose import PurposeBound, costs, least_cost
 from choral.solvers.decisions import Program
+from choral.solvers.exact_optimum import constant_channel
 
 TRIES = 4
 """Bases that are asked for before a degenerate one is left to floats and repair."""
@@ -55,10 +56,12 @@ def best_for_lines(
     """The best private channel for the least of these lines; raises `StoppedError` if no program ends in time."""
     cost = costs(problem, lines)
     matrix = equations(problem).at(range(problem.size))
-    program, feasible = Program(problem, cost), None
+    program, feasible, rough = Program(problem, cost), None, None
     for seed in range(TRIES):
         found = program.solved(seed, seconds())
-        system = System.of(found, cost, matrix)
+        if found is None:
+            continue
+        rough, system = found, System.of(found, cost, matrix)
         shares = None if system is None else system.shares()
         if system is not None and shares is not None:
             vertex = _scored(problem, lines, cost, _channel(shares), _purpose(problem, lines, system.multipliers()))
@@ -72,8 +75,11 @@ def best_for_lines(
         if system is not None and shares is not None:
             bound = _purpose(problem, lines, system.multipliers())
             return _scored(problem, lines, cost, _channel(shares), bound)
-    prices = [[Fraction(x) for x in row] for row in found.prices]
-    return _scored(problem, lines, cost, repair(problem, found.channel), _purpose(problem, lines, prices))
+    if rough is None:  # masses beyond floats, and too many states for fractions
+        nothing = [[Fraction(0)] * len(matrix) for _ in cost]
+        return _scored(problem, lines, cost, constant_channel(problem), _purpose(problem, lines, nothing))
+    prices = [[Fraction(x) for x in row] for row in rough.prices]
+    return _scored(problem, lines, cost, repair(problem, rough.channel), _purpose(problem, lines, prices))
 
 
 def _purpose(problem: Problem, lines: Lines, prices: Sequence[Sequence[Fraction]]) -> PurposeBound:

@@ -16,7 +16,7 @@ import highspy
 import numpy as np
 import numpy.typing as npt
 
-from choral.errors import SolverError, StoppedError
+from choral.errors import StoppedError
 from choral.problem.form import equations
 from choral.problem.kernel import Floats, Problem
 
@@ -54,15 +54,17 @@ class Program:
         self.matrix = np.array([[x / m for x in row] for row, m in zip(matrix, self.scale, strict=True)])
         self.matrix = self.matrix.reshape(-1, self.states)
 
-    def solved(self, seed: int = 0, seconds: float | None = None) -> Found:
-        """What HiGHS finds; another seed leads to another basis where there are several that are optimal."""
+    def solved(self, seed: int = 0, seconds: float | None = None) -> Found | None:
+        """What HiGHS finds; another seed leads to another basis where there are several that are optimal. None where floats
+        find no solution, though there is one: to tell nothing.
+        """
         solver = self._solver(seed, seconds)
         solver.run()
         status = solver.getModelStatus()
         if status == highspy.HighsModelStatus.kTimeLimit:
             raise StoppedError("The linear program over the lines was stopped.", "Give it more time.")
         if status != highspy.HighsModelStatus.kOptimal:
-            raise SolverError("The linear program over the lines has no solution.", "This is a defect; report it.")
+            return None
         basic = highspy.HighsBasisStatus.kBasic
         basis, solution = solver.getBasis(), solver.getSolution()
         chosen = np.array([x == basic for x in basis.col_status]).reshape(self.lines, self.states)
