@@ -9,6 +9,7 @@ import shlex
 from collections import Counter
 
 import pytest
+from in_process import choral
 from tests.test_ordinary_tables import run, write
 
 import choral as ch
@@ -89,3 +90,21 @@ def test_without_a_usual_name_what_says_most_is_shown():
     found = suggest(open_table(table), "W")
     assert found.protect == ["alpha"]
     assert [column.usual for column in found.columns] == [False, False]
+
+
+def test_of_a_number_of_many_values_the_interval_is_guessed(tmp_path):
+    """Which of hundreds of prices it is nobody guesses."""
+    draw = random.Random(2)
+    rows = ["price,rooms,town"]
+    for _ in range(800):
+        rooms = draw.randint(1, 8)
+        rows.append(f"{100 * rooms + draw.randint(0, 99)},{rooms},{draw.choice('abc')}")
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(rows) + "\n")
+    done = choral("suggest", table, "--reveal", "price")
+    assert "Guessed right: in which of 8 intervals price lies" in " ".join(done.stdout.split())
+    found = json.loads(choral("suggest", table, "--reveal", "price", "--json").stdout)
+    assert found["guess"] < 0.15
+    best = max(found["columns"], key=lambda column: column["guessed"])
+    assert best["name"] == "rooms"
+    assert best["guessed"] > 0.7

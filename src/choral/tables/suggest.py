@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from choral.errors import ProblemError
 from choral.phases import phase
+from choral.tables.kinds import NUMERIC, kind_of_type
 from choral.tables.look import FEW, Look, look
 from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
@@ -73,6 +74,8 @@ class Suggestions:
     guessed: float
     records: int
     look: Look
+    intervals: int = 0
+    """Into so many intervals a target that is a number of many values was cut."""
 
     @property
     def protect(self) -> list[str]:
@@ -92,6 +95,7 @@ class Suggestions:
             "reveal": self.target,
             "guess": self.guessed,
             "records": self.records,
+            "intervals": self.intervals,
             "protect": self.protect,
             "columns": columns,
         }
@@ -112,13 +116,16 @@ def suggest(table: Source, reveal: str, *, drop: Sequence[str] = (), id: str | N
     names = [n for n in seen.usable if values[n] <= MOST_VALUES or (values[n] > FEW and _is_number(seen, n))]
     if not names:
         raise ProblemError(f"No column of {table.name} beside '{reveal}' can be used.", "choral fit says why.")
-    codes = _codes(table, [reveal, *names], {name for name in names if _is_number(seen, name) and values[name] > FEW})
+    cut = kind_of_type(table.columns[reveal]) in NUMERIC and values[reveal] > FEW
+    binned = {name for name in names if _is_number(seen, name) and values[name] > FEW} | ({reveal} if cut else set())
+    codes = _codes(table, [reveal, *names], binned)
     target = codes.pop(reveal)
     found = [_suggestion(name, values[name], codes, target) for name in names]
     found.sort(key=lambda column: (not column.usual, -round(column.tells, 6), column.name))
     kept = [column for column in found if column.usual] or found
     others = [column for column in found if column not in kept]
-    return Suggestions(reveal, tuple([*kept, *others][:MOST_SHOWN]), _guess(target), len(target), seen)
+    shown = tuple([*kept, *others][:MOST_SHOWN])
+    return Suggestions(reveal, shown, _guess(target), len(target), seen, BINS if cut else 0)
 
 
 def is_usual(name: str) -> bool:

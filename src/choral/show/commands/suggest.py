@@ -105,8 +105,9 @@ def _lines(found: Suggestions, leaks: list[str]) -> list[str]:
             f"{elided(column.name, LONGEST_NAME):<{wide}}  {usual:<5}  {guess:<18}  {costs:<10}  {known}".rstrip()
         )
     few = f", which is too few: take at least {SMALL}, better some hundreds" if found.records < SMALL else ""
+    what = f"in which of {found.intervals} intervals {found.target} lies" if found.intervals else found.target
     lines.append(
-        f"From {counted(found.records, 'record')}{few}. Guessed right: {found.target}, by who sees the column. Costs: at "
+        f"From {counted(found.records, 'record')}{few}. Guessed right: {what}, by who sees the column. Costs: at "
         "least these bits about it are given up where the column is protected. Usual: its name is usual for what is "
         "sensitive; you know better. Others know it by: the column that tells most about it, and which share of it."
     )
