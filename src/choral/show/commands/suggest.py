@@ -100,7 +100,7 @@ def _lines(found: Suggestions, leaks: list[str]) -> list[str]:
             f"{elided(column.known_by, LONGEST_KNOWN)}, {100 * column.known_share:.0f} %" if column.known_by else "-"
         )
         usual = "yes" if column.usual else ""
-        costs = f"{column.tells:.3f} bits" if column.tells >= FEWEST_BITS else in_bits(column.tells)
+        costs = f"{column.tells:.3f} bits" if FEWEST_BITS <= column.tells < 1 else in_bits(column.tells)
         lines.append(
             f"{elided(column.name, LONGEST_NAME):<{wide}}  {usual:<5}  {guess:<18}  {costs:<10}  {known}".rstrip()
         )
