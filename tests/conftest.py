@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from choral import files
 from choral.show import progress
 
 SECONDS = {
@@ -69,6 +70,7 @@ def _state_folder(tmp_path_factory, monkeypatch):
     """Whatever is noted of ledgers outside is noted for one test alone."""
     monkeypatch.delenv("COLUMNS", raising=False)  # some runners set it, and what is printed is wrapped there
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state" / secrets.token_hex(8)))
+    files.WRITTEN.clear()  # a command is a process of its own, and a test is one here
 
 
 @pytest.fixture(autouse=True)
