@@ -286,6 +286,46 @@ def points(draw: random.Random, folder: Path, tally: Tally) -> None:
     refused_or_read(tally, "edited points", read, document)
 
 
+@functools.cache
+def scored() -> tuple[str, ...]:
+    """Releases with a learned score, for a target of two values and for a number: what their files hold."""
+    draw = random.Random(6)
+    rows = []
+    for _ in range(300):
+        x, y, sex = draw.randint(0, 40), draw.randint(0, 40), draw.choice("fm")
+        rows.append({"sex": sex, "x": x, "y": y, "z": draw.randint(0, 60), "ill": int(draw.gauss(x + y, 8) > 40)})
+    with tempfile.TemporaryDirectory() as name:
+        path, found = Path(name) / "r.choral", []
+        for target in ("ill", "z"):
+            release = ch.fit(
+                [{k: row[k] for k in row if k != "ill" or target == "ill"} for row in rows], target, ["sex"]
+            )
+            assert release.points is not None
+            release.save(path, force=True)
+            found.append(path.read_text(encoding="utf-8"))
+        return tuple(found)
+
+
+def figures(draw: random.Random, folder: Path, tally: Tally) -> None:
+    """A release with a score of which points, or what is said about them, were changed: refused, or read out to the end."""
+    document = json.loads(draw.choice(scored()))
+    inside = {"points": document["recipe"]["points"]}
+    part = inside["points"]["about"] if draw.random() < 0.7 else inside
+    for _ in range(draw.choice([1, 1, 2])):
+        forging.at_random(part, draw)
+    document["recipe"].pop("points")
+    document["recipe"] |= inside
+    path = folder / "forged.choral"
+
+    def read():
+        path.write_text(document_to_text(sealed(document)), encoding="utf-8")
+        release = load_release(path)
+        said = [release.meaning.first_line(), *release.meaning.lines(), str(release.points)]
+        return all(said) and json.dumps(release.meaning.to_json())
+
+    refused_or_read(tally, "forged scores", read, inside)
+
+
 def read_points_again(found, folder: Path) -> bool:
     """Whether points come back as they were written."""
     path = folder / "again.json"
@@ -340,5 +380,6 @@ ATTACKS = [
     Attack("forged files", cards, short=30, share=1),
     Attack("forged files", codes, short=5, share=1),
     Attack("forged files", points, short=60, share=0.5),
+    Attack("forged files", figures, short=20, share=1),
     Attack("forged files", ledgers, short=4, share=1),
 ]

@@ -75,7 +75,10 @@ class Meaning:
         if not about or recipe.after is not None or self.release.disclosure.problem.budgets:
             return None
         names = list(about["columns"])
-        if not {*recipe.use} <= {*names} <= {column.name for column in recipe.columns} or not self._held:
+        sized = isinstance(self.release.disclosure.problem.utility, Squares)
+        needed = {*recipe.use} if sized else {*recipe.use, *recipe.reveal}
+        known = {column.name for column in recipe.columns}
+        if not needed <= {*names} <= known or (sized and not {"sums", "squares"} <= about.keys()) or not self._held:
             return None
         columns = [recipe.column(name) for name in names]
         cells = {values: n for _, _, values, n in self._held}

@@ -43,7 +43,8 @@ def _held_out(value: Any) -> bool:
     """Rows of codes, with how often they occur; sums and sums of squares of a numeric target, one per row."""
     if not isinstance(value, Mapping) or not _list(_text)(value.get("columns")):
         return False
-    counts, records, width = value.get("counts", []), value.get("records"), len(value["columns"]) + 1
+    counts: Any = value.get("counts")
+    records, width = value.get("records"), len(value["columns"]) + 1
     if not isinstance(records, int) or records < 1 or not _list(_list(_whole))(counts):
         return False
     if any(len(row) != width or row[-1] < 1 for row in counts):
