@@ -18,6 +18,8 @@ from choral.problem.question import Question
 from choral.release import score
 from choral.release.fit import fit
 from choral.scores import crossfit
+from choral.show.studio.copying import as_command, as_python
+from choral.show.studio.question import Choices
 from choral.solvers.coarse import with_coarse_target
 from choral.solvers.lines.interior_point import equality_error
 from choral.solvers.lines.sandwich import Sandwich, conditional_entropy
@@ -211,3 +213,11 @@ def test_a_channel_made_for_the_values_themselves_tells_no_less_and_is_as_privat
     assert np.allclose(found.sum(axis=0), 1)
     stopped = sharpened(problem, rough, lambda: True)
     assert told(stopped) == pytest.approx(told(rough), abs=1e-6)
+
+
+def test_what_the_studio_asks_is_copied_with_its_purpose():
+    """The page asks for bits unless somebody chose otherwise; the command alone would choose for itself."""
+    choices = Choices(roles={"price": "reveal", "district": "protect"}, looks="score")
+    assert choices.use is None
+    assert "--utility bits" in as_command(choices, "t.csv", ["district"], ["price", "district", "rooms"])
+    assert "utility='bits'" in as_python(choices, "t.csv", ["district"], ["price", "district", "rooms"])

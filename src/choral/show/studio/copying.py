@@ -31,7 +31,7 @@ def as_command(choices: Choices, table: str, groups: Sequence[str], columns: Seq
         *(("--bins", f"{name}={rule}") for name, rule in rules.bins.items()),
         ("--missing", choices.missing if choices.missing != "value" else ""),
         ("--min-count", choices.min_count if choices.min_count != Choices.model_fields["min_count"].default else ""),
-        ("--utility", {"bits": "", "loss": LOSS}.get(choices.utility, choices.utility)),
+        ("--utility", {"bits": _bits(choices) or "", "loss": LOSS}.get(choices.utility, choices.utility)),
         ("--codes", choices.codes or ""),
         ("--leakage", ",".join(f"{group}={choices.leakage}" for group in groups) if choices.leakage else ""),
         ("--rel-tol", "" if choices.closeness is None else f"{choices.closeness:g}"),
@@ -70,7 +70,7 @@ def as_python(choices: Choices, table: str, groups: Sequence[str], columns: Sequ
         "bins": dict(rules.bins) or None,
         "missing": choices.missing if choices.missing != "value" else None,
         "min_count": choices.min_count if choices.min_count != Choices.model_fields["min_count"].default else None,
-        "utility": choices.good_for() if choices.utility != "bits" else None,
+        "utility": choices.good_for() if choices.utility != "bits" else _bits(choices),
         "codes": choices.codes,
         "leakage": dict.fromkeys(groups, choices.leakage) if choices.leakage else None,
         "rel_tol": choices.closeness,
@@ -87,6 +87,11 @@ def file_name(table: str) -> str:
     ('clinic.csv', 'mine.parquet')
     """
     return table if PurePath(table).suffix else f"{table}.csv"
+
+
+def _bits(choices: Choices) -> str | None:
+    """Bits by name where something else could be the default: a score for a number of many values is for its size."""
+    return "bits" if choices.use is None else None
 
 
 def _protect(choices: Choices) -> list[list[str]]:
