@@ -59,9 +59,7 @@ def best_for_lines(
     program, feasible, rough = Program(problem, cost), None, None
     for seed in range(TRIES):
         found = program.solved(seed, seconds())
-        if found is None:
-            continue
-        rough, system = found, System.of(found, cost, matrix)
+        rough, system = found or rough, None if found is None else System.of(found, cost, matrix)
         shares = None if system is None else system.shares()
         if system is not None and shares is not None:
             vertex = _scored(problem, lines, cost, _channel(shares), _purpose(problem, lines, system.multipliers()))
