@@ -1,4 +1,4 @@
-"""Property tests draw the same examples every time; `CHORAL_EXPLORE=1 make test` draws new ones.
+"""Property tests draw the same examples every time, fits the same keys and salts; `CHORAL_EXPLORE=1 make test` draws others.
 
 `slow.txt` lists the tests that `make quick` leaves out, with the seconds of processor time that they took; a test is in it
 from fifteen hundredths of a second on. `CHORAL_SECONDS=file make test` appends what each takes to a file; `scripts/slow file`
@@ -9,6 +9,7 @@ list.
 from __future__ import annotations
 
 import os
+import random
 import secrets
 import signal
 import threading
@@ -35,6 +36,53 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("explore" if os.environ.get("CHORAL_EXPLORE") else "same")
+
+
+class Drawn:
+    """What `secrets` gives in a test: the same every time, for a test alone as in a whole run.
+
+    Salts and keys are drawn in every fit, and counts by quota with noise depend on them: one salt in twenty may leave a code
+    with too few bearers, and that is for a test that asks for it.
+    """
+
+    def __init__(self):
+        self.bits = random.SystemRandom()
+        os.register_at_fork(after_in_child=self._unlike)
+
+    def _unlike(self):
+        """What two processes draw differs: names of files, for one."""
+        self.bits = random.SystemRandom()
+
+    def begin(self, name):
+        self.bits = random.SystemRandom() if os.environ.get("CHORAL_EXPLORE") else random.Random(name)
+
+    def token_bytes(self, nbytes=None):
+        return self.bits.randbytes(secrets.DEFAULT_ENTROPY if nbytes is None else nbytes)
+
+    def randbelow(self, exclusive_upper_bound):
+        return self.bits.randrange(exclusive_upper_bound)
+
+
+DRAWN = Drawn()
+secrets.token_bytes, secrets.randbelow = DRAWN.token_bytes, DRAWN.randbelow
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    DRAWN.begin(item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """What tests share is the same whichever of them comes first, and so is what that one draws after it."""
+    if fixturedef.scope == "function":
+        return (yield)
+    kept = DRAWN.bits
+    DRAWN.begin(f"{request.node.nodeid} {fixturedef.argname}")
+    try:
+        return (yield)
+    finally:
+        DRAWN.bits = kept
 
 
 def pytest_collection_modifyitems(items):

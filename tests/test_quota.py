@@ -41,10 +41,11 @@ from choral.release.second import fit_after
 from choral.show.cli import app
 
 KEY = bytes(range(32))
+SALT = bytes(range(16))
 TWO = {"reveal": "income", "protect": ["sex", "race"], "use": ["sex", "race", "schooling"], "codes": 6}
 ONE = {"reveal": "income", "protect": ["sex"], "use": ["sex", "schooling"]}
 FALSE_ALARM = 1e-6
-"""Of each test of chance; keys and tables are fixed, so nothing here varies from run to run."""
+"""Of each test of chance; keys, salts and tables are fixed, so nothing here varies from run to run."""
 
 
 def people(n, seed=1):
@@ -65,12 +66,12 @@ def table():
 
 @pytest.fixture(scope="module")
 def release(table):
-    return replace(fit(table, **TWO), key=KEY)
+    return replace(fit(table, **TWO), key=KEY, salt=SALT)
 
 
 @pytest.fixture(scope="module")
 def one(table):
-    return replace(fit(table, **ONE), key=KEY)
+    return replace(fit(table, **ONE), key=KEY, salt=SALT)
 
 
 @pytest.fixture
