@@ -114,7 +114,7 @@ def _marked(path, mark, name="age"):
     return _written(path, rows=rows)
 
 
-@pytest.mark.parametrize("mark", ["?", "NA", "N/A", "NULL", "-", "."])
+@pytest.mark.parametrize("mark", ["?", "NA", "N/A", "NULL", "-", ".", " "])
 def test_a_mark_among_numbers_is_recognised_and_said(tmp_path, mark):
     source = open_table(_marked(tmp_path / "t.csv", mark), AsRead(marks=None))
     assert source.marks == (mark,)
@@ -123,7 +123,7 @@ def test_a_mark_among_numbers_is_recognised_and_said(tmp_path, mark):
     assert [row[2] for row in _values(source)] == [None if i % 6 == 0 else row[2] for i, row in enumerate(ROWS)]
 
 
-@pytest.mark.parametrize(("mark", "found"), [("?", ("?",)), ("NA", ()), ("None", ())])
+@pytest.mark.parametrize(("mark", "found"), [("?", ("?",)), ("NA", ()), ("None", ()), (" ", ())])
 def test_among_texts_only_a_question_mark_is_recognised(tmp_path, mark, found):
     assert open_table(_marked(tmp_path / "t.csv", mark, "note"), AsRead(marks=None)).marks == found
 

@@ -174,7 +174,7 @@ def _scored(table: Source, question: Question, rules: TableRules) -> Scored:
     rules = replace(rules, bins={**rules.bins, **cut})
     if rules.points is not None:
         rules.points.check(table.columns, table.name)
-        return replace(_with(table, question, rules, rules.points, seen), cut=cut)
+        return replace(_with(table, question, rules, rules.points.brought, seen), cut=cut)
     if rules.score is not None:
         columns = _alphabets(table, plain, kept, rules.bins, where)
         points = own_score(table, rules.score, columns, plain.reveal, where)

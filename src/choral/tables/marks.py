@@ -13,7 +13,24 @@ from choral.tables.forms import form_of
 from choral.tables.found_types import Ask
 from choral.tables.sql import identifier, in_blocks, text_literal
 
-KNOWN = ("?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "-", "--", ".", "..", "missing", "(missing)")
+KNOWN = (
+    "?",
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "NULL",
+    "null",
+    "None",
+    "-",
+    "--",
+    ".",
+    "..",
+    "missing",
+    "(missing)",
+    " ",
+    "  ",
+)
 ALWAYS = "?"
 MOST = 50
 """Marks that can be declared: more are a list of values."""
@@ -22,12 +39,12 @@ MOST = 50
 def read_marks(text: str | None) -> tuple[str, ...] | None:
     """Marks as written on the command line; None, to recognise them, if the option was not given.
 
-    >>> read_marks("?,NA"), read_marks(""), read_marks(None)
-    (('?', 'NA'), (), None)
+    >>> read_marks("?, NA"), read_marks("?, "), read_marks(""), read_marks(None)
+    (('?', 'NA'), ('?', ' '), (), None)
     """
     if text is None:
         return None
-    return check_marks(part.strip() for part in text.split(",")) if text.strip() else ()
+    return check_marks(part.strip() or part for part in text.split(",")) if text else ()
 
 
 def check_marks(marks: Iterable[str]) -> tuple[str, ...]:

@@ -151,6 +151,12 @@ class Points:
 
         return "\n".join(lines_of(self))
 
+    @property
+    def brought(self) -> Points:
+        """These points as somebody brings them to a table, perhaps changed: what they told of other records is not said."""
+        words = {name: self.about[name] for name in WORDS if name in self.about}
+        return replace(self, about={"made": "points that were brought to this table", **words})
+
     def to_document(self) -> dict[str, Any]:
         """The points as JSON."""
         return {
@@ -186,18 +192,14 @@ class Points:
 
 
 def read_points(path: Path) -> Points:
-    """Points from a file of their own, as `choral points --json` writes them. Somebody may have changed them: what the ones
-    that were learned tell of other records is not said of these.
-    """
+    """Points from a file of their own, as `choral points --json` writes them; somebody may have changed them."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ReleaseFileError(f"{path} cannot be read: {error}.", "Write one with choral points --json.") from None
     if not isinstance(document, dict):
         raise ReleaseFileError(f"{path} holds no points.", "Write one with choral points --json.")
-    found = Points.from_document(document, str(path))
-    words = {name: found.about[name] for name in WORDS if name in found.about}
-    return replace(found, about={"made": "points brought from a file", **words})
+    return Points.from_document(document, str(path))
 
 
 def cells_of_cuts(cuts: Sequence[int]) -> Cells:
