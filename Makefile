@@ -19,7 +19,7 @@ run: .venv/ready
 
 # Every room in a minute and a half: all tests that take less than fifteen hundredths of a second, without the browser and Spark.
 quick: .venv/ready
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not spark" --ignore=tests/browser
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not spark" --ignore=tests/browser
 
 # A file of tests stays with one worker, so that what its tests share is made once; tests/conftest.py has the longest files first.
 test: check

@@ -1,9 +1,9 @@
 """Property tests draw the same examples every time, fits the same keys and salts; `CHORAL_EXPLORE=1 make test` draws others.
 
 `slow.txt` lists the tests that `make quick` leaves out, with the seconds of processor time that they took; a test is in it
-from fifteen hundredths of a second on. `CHORAL_SECONDS=file make test` appends what each takes to a file; `scripts/slow file`
-makes the list of it. Processor time, of a test and of the processes that it waits for, so that a busy machine gives the same
-list.
+if it would take fifteen hundredths of a second alone. `CHORAL_SECONDS=file make test` appends what each takes to a file;
+`scripts/slow file` makes the list of it. Processor time, of a test and of the processes that it waits for, so that a busy
+machine gives the same list.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import random
 import secrets
 import signal
+import tempfile
 import threading
 from collections import Counter
 from pathlib import Path
@@ -74,15 +75,21 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef, request):
-    """What tests share is the same whichever of them comes first, and so is what that one draws after it."""
+    """What tests share is the same whichever of them comes first, and so is what that one draws after it.
+
+    What is noted of ledgers outside is noted for it alone.
+    """
     if fixturedef.scope == "function":
         return (yield)
-    kept = DRAWN.bits
+    kept, before = DRAWN.bits, _taken()
     DRAWN.begin(f"{request.node.nodeid} {fixturedef.argname}")
-    try:
-        return (yield)
-    finally:
-        DRAWN.bits = kept
+    with tempfile.TemporaryDirectory() as state, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", state)
+        try:
+            return (yield)
+        finally:
+            DRAWN.bits = kept
+            PAID[fixturedef] = PAID.get(fixturedef, 0) + _taken() - before
 
 
 def pytest_collection_modifyitems(items):
@@ -102,14 +109,29 @@ def _file(item):
     return item.nodeid.partition("::")[0]
 
 
+PAID = {}
+"""Seconds that making what tests share took."""
+SHARED = 1
+"""Seconds from which that makes each of these tests slow: without the others the first of them would wait for it."""
+
+
+def _taken():
+    return sum(os.times()[:4])
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Note what the test took, its fixtures with it, where that is asked for."""
-    before = sum(os.times()[:4])
+    """Note what the test took, and what it would take alone: with what it shares, if making that takes long."""
+    before, paid = _taken(), sum(PAID.values())
     result = yield
     if notes := os.environ.get("CHORAL_SECONDS"):
+        info = getattr(item, "_fixtureinfo", None)
+        used = [found[-1] for found in info.name2fixturedefs.values()] if info else []
+        shared = sum(PAID[one] for one in used if PAID.get(one, 0) >= SHARED)
+        here = _taken() - before
+        alone = here - (sum(PAID.values()) - paid) + shared
         with open(notes, "a") as file:
-            file.write(f"{sum(os.times()[:4]) - before:.2f} {item.nodeid}\n")
+            file.write(f"{here:.2f} {alone:.2f} {item.nodeid}\n")
     return result
 
 
