@@ -67,4 +67,5 @@ class ByRank:
 
     def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
         """The optimum; where it would be too large to write down, or few codes are asked for, the best cut of it."""
-        return RankWithinGroup(clock.limits.codes, clock.limits.tol).solve(problem)
+        limits = clock.limits  # the fewest that lose little are chosen of all
+        return RankWithinGroup(limits.codes if limits.spare is None else None, limits.tol).solve(problem)

@@ -15,6 +15,7 @@ from choral.design.limits import READABLE, Clock, Limits, Progress
 from choral.design.purposes import nothing_told
 from choral.design.result import Disclosure
 from choral.design.solvers import choose, trivial
+from choral.exact.decisions import joined_codes
 from choral.exact.information import stated_bound, stated_claims, stated_information
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
@@ -28,12 +29,13 @@ from choral.problem.solution import Solution, Status, floats_of
 from choral.problem.utility import Cells, Utility
 from choral.proofs.group import GroupBound
 from choral.reductions.chain import reduced_problem
-from choral.solvers.fewer_codes import fewest, with_at_most
+from choral.solvers.fewer_codes import best_joins, fewest, with_at_most
 from choral.solvers.lines.beside import Beside
 from choral.threads import one_thread
 from choral.version import __version__
 
-MANY_CODES = ("sandwich", "rank")
+RANK = "rank"
+MANY_CODES = ("sandwich", RANK)
 """Solvers whose best code may have many more codes than tell much."""
 CLEARLY = 1e-9
 """Bits by which the group bound, in floats, is above a bound that need not be compared with it exactly."""
@@ -169,14 +171,17 @@ def _fewer(problem: Problem, solution: Solution, most: int | None, clock: Clock)
     tell("joining codes")
     before = float(stated_information(problem, solution.channel))
     rough, most = floats_of(solution.channel), min(most or codes, codes)
-    if limits.spare is None:
-        rough = with_at_most(problem, rough, most, clock.stopped)
+    if limits.spare is not None and solution.solver == RANK:
+        joins = best_joins(problem, rough, most, limits.spare, limits.rarest)
+        channel = joined_codes(solution.channel, joins.tolist(), int(joins.max()) + 1)
     else:
-        rough = fewest(problem, rough, most, limits.spare, limits.rarest, clock.stopped)
-    if len(rough) == codes:
+        if limits.spare is None:
+            rough = with_at_most(problem, rough, most, clock.stopped)
+        else:
+            rough = fewest(problem, rough, most, limits.spare, limits.rarest, clock.stopped)
+        channel = solution.channel if len(rough) == codes else within_budgets(problem, repair(problem, rough))
+    if channel.codes == codes:
         return solution
-    channel = repair(problem, rough)
-    channel = within_budgets(problem, channel)
     after = float(stated_information(problem, channel))
     cost = f"at a cost of {before - after:.3g} bits" if after < before else "at no cost"
     how = f"{solution.how}; {channel.codes} of {solution.channel.codes} codes kept, {cost}"

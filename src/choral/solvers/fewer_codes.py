@@ -1,24 +1,31 @@
 """At most K codes: join codes, then improve what is left.
 
-Joining two private codes gives a private code, and one within the budgets. So codes are joined, each time the two whose
-union loses least, until K are left. Then the channel is improved as in k-means: with the line that touches the entropy at
-each code's posterior t, -Σ_w q_w log t_w, the linear program over K lines cannot be worse, and scoring it with the true
-entropy is better still. What is found is a channel, not the proven best with K codes. (Where a group has a budget, codes
-are only joined.)
+Joining private codes gives a private code, and one within the budgets. Of a target of two values the best way to join them
+is found (see `runs`); otherwise the two whose union loses least are joined until K are left. Where one group is protected,
+and codes are the intervals of the rank within it, that is the best code with K values.
+
+Elsewhere the channel is then improved as in k-means: with the line that touches the entropy at each code's posterior t,
+-Σ_w q_w log t_w, the linear program over K lines cannot be worse, and scoring it with the true entropy is better still. What
+is found is a channel, not the proven best with K codes. (Where a group has a budget, codes are only joined.)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from choral.describe.entropy import weighted_entropies
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
 from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.partition import Basis
+from choral.solvers.runs import entropy_loss, runs_by_number
+
+Numbers = NDArray[np.intp]
 
 ROUNDS = 12
 """Improvements at most: each gains about a third of the one before."""
@@ -52,21 +59,18 @@ def fewest(
     and the channels on the way down are what is improved: for the least number, by bisection, that comes within the share.
     """
     work = _Work(problem, channel)
-    before = work.cost(channel * work.prior)
-    nothing = float(weighted_entropies((work.posterior @ work.prior)[None])[0])
-    allowed = before + spare * max(nothing - before, 0.0)
-    most = min(most, len(channel))
-    down = {most: work.joined(most)}
-    for codes in range(most - 1, 0, -1):
-        down[codes] = joined_codes(down[codes + 1], work.posterior, codes)
+    allowed = work.allowed(spare)
+    down = work.down(min(most, len(channel)))
 
     def tried(codes: int) -> Floats:
-        found = common_codes(down[codes], work.posterior, rarest)
+        found = common_codes(down[codes - 1], work.posterior, rarest)
         if work.cost(found) > allowed and not stopped():
-            found = common_codes(work.improved(down[codes], allowed, stopped), work.posterior, rarest)
+            found = common_codes(work.improved(down[codes - 1], allowed, stopped), work.posterior, rarest)
         return found
 
-    low, high, best = 1, most, tried(most)
+    enough = (n for n, way in enumerate(down, 1) if work.cost(common_codes(way, work.posterior, rarest)) <= allowed)
+    low, high = 1, next(enough, len(down))
+    best = tried(high)
     while low < high:
         middle = (low + high) // 2
         found = tried(middle)
@@ -78,6 +82,24 @@ def fewest(
     return _channel(last if work.cost(last) < work.cost(best) else best)
 
 
+def best_joins(problem: Problem, channel: Floats, most: int, spare: float, rarest: float = 0.0) -> Numbers:
+    """The same for intervals of the rank within the one protected group: the number of the code that each becomes.
+
+    Joining is the best that can be done there.
+    """
+    work = _Work(problem, channel)
+    law = work.joint @ work.posterior.T
+    allowed, best, found = work.allowed(spare), math.inf, np.zeros(len(channel), dtype=np.intp)
+    for way in _ways(law, most):
+        common = _common(way, law, rarest)
+        cost = float(weighted_entropies(_sums(common, law)).sum())
+        if cost < best:
+            best, found = cost, common
+        if best <= allowed:
+            break
+    return found
+
+
 class _Work:
     """A problem in floats, with what all improvements of its channels share. Channels are p(s, y), one row per code."""
 
@@ -86,8 +108,32 @@ class _Work:
         self.posterior = problem.posterior()
         self.joint = channel * self.prior
         self.budgets = bool(problem.budgets)
-        self.M = np.zeros((problem.size, 0)) if self.budgets else constraints(problem)[1]
-        self.basis = Basis.of(self.prior, self.M)
+        self._problem = problem
+
+    @cached_property
+    def M(self) -> Floats:
+        """The equations of privacy."""
+        return np.zeros((self._problem.size, 0)) if self.budgets else constraints(self._problem)[1]
+
+    @cached_property
+    def basis(self) -> Basis:
+        """What the linear programs share."""
+        return Basis.of(self.prior, self.M)
+
+    def allowed(self, spare: float) -> float:
+        """H(W|Y) of a channel that tells at least all but this share of what the first one does."""
+        before, nothing = self.cost(self.joint), float(weighted_entropies((self.posterior @ self.prior)[None])[0])
+        return before + spare * max(nothing - before, 0.0)
+
+    def down(self, most: int) -> list[Floats]:
+        """Channels with 1, 2, … codes, at most so many, by joining those that there are."""
+        if len(self.posterior) == 2:
+            law = self.joint @ self.posterior.T
+            return [_sums(way, self.joint) for way in _ways(law, most)]
+        ways = [self.joined(most)]
+        for codes in range(most - 1, 0, -1):
+            ways.append(joined_codes(ways[-1], self.posterior, codes))
+        return ways[::-1]
 
     def cost(self, joint: Floats) -> float:
         """H(W|Y)."""
@@ -142,6 +188,34 @@ def common_codes(joint: Floats, posterior: Floats, rarest: float) -> Floats:
 
 def _channel(joint: Floats) -> Floats:
     return np.asarray(joint / joint.sum(axis=0), dtype=np.float64)
+
+
+def _ways(law: Floats, most: int) -> Iterator[Numbers]:
+    """The best ways to join codes with these p(w, y), W of two values, to 1, 2, … codes: the number that each then has."""
+    mass = law.sum(axis=1)
+    t = np.divide(law[:, -1], mass, out=np.zeros(len(law)), where=mass > 0)
+    order = np.argsort(t, kind="stable")
+    for _, starts in runs_by_number(mass[order], t[order], entropy_loss, most):
+        number = np.zeros(len(law), dtype=np.intp)
+        for start in starts[1:]:
+            number[order[start:]] += 1
+        yield number
+
+
+def _sums(number: Numbers, rows: Floats) -> Floats:
+    """The sums of the rows that have the same number."""
+    return np.asarray(np.eye(number.max() + 1)[:, number] @ rows, dtype=np.float64)
+
+
+def _common(number: Numbers, law: Floats, rarest: float) -> Numbers:
+    """Numbers of codes in an order, of which those that are rarer than this are joined with a neighbour, as loses least."""
+    while number.max() and (sums := _sums(number, law)).sum(axis=1).min() < rarest:
+        i = int(sums.sum(axis=1).argmin())
+        alone = weighted_entropies(sums)
+        loss = weighted_entropies(sums[:-1] + sums[1:]) - alone[:-1] - alone[1:]
+        left = min((k for k in (i - 1, i) if 0 <= k < len(loss)), key=lambda k: loss[k])
+        number = np.where(number > left, number - 1, number)
+    return number
 
 
 def joined_codes(

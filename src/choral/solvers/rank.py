@@ -14,23 +14,22 @@ the code above. ∎
 This holds for every convex φ at once: bits, right decisions at any threshold or cost, squared error. *Given V* (`Z | V` is
 all that is promised, and the state determines V) the code may as well tell V, and the same is done within each v.
 
-*Few codes.* Joining codes keeps privacy. For a given φ the best k codes are runs of neighbours in the order of t, found by
-dynamic programming; the cost of joining a run satisfies the quadrangle inequality, so a layer takes O(n log n).
+*Few codes.* Joining codes keeps privacy. For a given φ the best k codes are runs of neighbours in the order of t: see `runs`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from choral.describe.entropy import minus_x_log_x
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import ExactChannel, Row, Solution
 from choral.proofs.rank import Line, RankBound, lines_of, posed
+from choral.solvers.runs import Loss, best_runs, entropy_loss
 
 MOST_ENTRIES = 200_000
 """Intervals times groups up to which the code is kept whole: each interval touches every group."""
@@ -38,9 +37,6 @@ MOST_CODES = 64
 """Codes at most, where the whole code would be too large to write down."""
 SAME = 1e-15
 """Intervals whose t differ by less are joined: floats cannot tell them apart, and joining costs nothing to speak of."""
-
-Loss = Callable[[Floats, Floats], Floats]
-"""What is lost on codes with these masses and sums Σ mass · t: concave, homogeneous, such as mass · h(sum / mass)."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +72,6 @@ def same_runs(t: Floats) -> list[int]:
     return [0, *(np.flatnonzero(np.diff(t) > SAME * max(1.0, float(t.max()))) + 1).tolist()]
 
 
-def entropy_loss(mass: Floats, total: Floats) -> Floats:
-    """mass · h(total / mass) in bits."""
-    inside = np.clip(total, 0.0, mass)
-    return minus_x_log_x(inside) - minus_x_log_x(mass) + minus_x_log_x(mass - inside)
-
-
 @dataclass(frozen=True)
 class Intervals:
     """All intervals of all lines, in floats and in the order of t, to choose runs of them; the lines keep what is exact.
@@ -113,60 +103,6 @@ def intervals_of(lines: Sequence[Line], weights: Sequence[int], top: Sequence[in
     line_, number_, mass, t_ = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(t_, kind="stable")
     return Intervals(line_[order], number_[order], mass[order], t_[order])
-
-
-def best_runs(mass: Floats, t: Floats, loss: Loss, most: int, spare: float = 0.0) -> list[int]:
-    """Where to cut n intervals in the order of t into runs: the starts of the runs, from 0.
-
-    With at most `most` runs, and no more than are needed for the loss to exceed that of all intervals by `spare` at most.
-    """
-    n = len(mass)
-    heads = np.concatenate([[0.0], np.cumsum(mass)])
-    sums = np.concatenate([[0.0], np.cumsum(mass * t)])
-    least = float(loss(mass, mass * t).sum())
-
-    def cost(i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> Floats:
-        return loss(heads[j] - heads[i], sums[j] - sums[i])
-
-    everywhere = np.arange(n + 1)
-    value = cost(np.zeros(n + 1, dtype=np.int64), everywhere)
-    layers: list[npt.NDArray[np.int64]] = []
-    while len(layers) + 1 < min(most, n) and value[n] > least + spare:
-        value, chosen = _layer(value, cost)
-        layers.append(chosen)
-    starts, at = [], n
-    for chosen in reversed(layers):
-        at = int(chosen[at])
-        starts.append(at)
-    return sorted({0, *starts} - {n})
-
-
-def _layer(
-    value: Floats, cost: Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Floats]
-) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """min over i ≤ j of value[i] + cost(i, j) for every j, and the i: it grows with j, so halves are searched in turn."""
-    n = len(value) - 1
-    best, chosen = value.copy(), np.arange(n + 1)
-    low, high = np.array([0]), np.array([n])
-    left, right = np.array([0]), np.array([n])
-    while len(low):
-        middle = (low + high) // 2
-        count = np.minimum(right, middle) - left + 1
-        start = np.cumsum(count) - count
-        i = np.arange(int(count.sum())) - np.repeat(start - left, count)
-        tried = value[i] + cost(i, np.repeat(middle, count))
-        found = np.minimum.reduceat(tried, start)
-        hit = np.flatnonzero(tried == np.repeat(found, count))
-        first = hit[np.searchsorted(hit, start)]
-        best[middle], chosen[middle] = found, i[first]
-        below, above = middle > low, middle < high
-        low, high, left, right = (
-            np.concatenate([low[below], (middle + 1)[above]]),
-            np.concatenate([(middle - 1)[below], high[above]]),
-            np.concatenate([left[below], i[first][above]]),
-            np.concatenate([i[first][below], right[above]]),
-        )
-    return best, chosen
 
 
 def channel_of_runs(lines: Sequence[Line], found: Intervals, starts: Sequence[int], states: int) -> ExactChannel:

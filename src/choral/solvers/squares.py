@@ -20,7 +20,7 @@ from choral.solvers.lines.chords import SQUARE, Chords, interpolated_multipliers
 from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.refinement import enclosed
 from choral.solvers.lines.thinning import thinned
-from choral.solvers.rank import best_runs
+from choral.solvers.runs import best_runs
 
 Progress = Callable[[float, float, str], None]
 KNOT_GRID = 2**40
