@@ -280,7 +280,10 @@ def by_thread():
     tasks = Path("/proc/self/task")
     spent = {}
     for task in tasks.iterdir() if tasks.is_dir() else ():
-        fields = (task / "stat").read_text().rpartition(")")[2].split()
+        try:
+            fields = (task / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it ended meanwhile
+            continue
         spent[task.name] = (int(fields[11]) + int(fields[12])) / TICK
     return spent
 

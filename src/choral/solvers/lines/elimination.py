@@ -191,7 +191,13 @@ def elimination(basis: Basis, d: Array, weight: Array, chunks: Chunks) -> Elimin
 
 
 def least_work(sizes: Sizes, lines: int) -> Order:
-    """The order that takes least work: products to build its Schur complement, and to factorise it."""
+    """The order that takes least work."""
+    work = works(sizes, lines)
+    return min(work, key=lambda order: work[order])
+
+
+def works(sizes: Sizes, lines: int) -> dict[Order, float]:
+    """What every order takes: products to build its Schur complement, and to factorise it."""
     states, rank = sizes.states, sizes.rank
     left = min(rank, sizes.rest + 1) if sizes.classes else rank
     work: dict[Order, float] = {
@@ -202,7 +208,7 @@ def least_work(sizes: Sizes, lines: int) -> Order:
         work["classes"] = OVERHEAD + work_of_classes(states, lines, sizes.classes, sizes.rest)
     if sizes.pairs:
         work["indicators"] = OVERHEAD + work_of_indicators(sizes.entries, lines, rank)
-    return min(work, key=lambda order: work[order])
+    return work
 
 
 def centred_duals(reduced: Array, p: Array, barrier: float) -> Array:

@@ -16,8 +16,9 @@ from typing import Literal
 import numpy as np
 
 from choral.solvers.lines.chunks import Array, Chunks, threads
-from choral.solvers.lines.elimination import Elimination, centred_duals, elimination
+from choral.solvers.lines.elimination import Elimination, centred_duals, elimination, works
 from choral.solvers.lines.partition import Basis
+from choral.threads import one_thread
 
 Status = Literal["optimal", "stopped", "iteration limit", "stalled"]
 
@@ -89,6 +90,8 @@ FEASIBLE, PART_MISSING = 1e-7, 0.3
 """Equalities that hold to this, or to this part of the tolerance, are restored to rounding afterwards."""
 LARGE_PIECE, SMALL_PIECE = 1024, 32_768
 """States of a piece at most, whose columns then fit a cache; but at least so many numbers: handing less over costs more."""
+WORTH_THREADS = 3e9
+"""Products of a factorisation from which handing work over to threads pays: with fewer, one is faster by the clock too."""
 MOST_WORKERS = 8
 """Threads at most: beyond this the pieces are small and memory is what limits."""
 
@@ -99,7 +102,7 @@ class InteriorPoint:
 
     tolerance          stop when the duality gap (in the unit of the costs) is at most this
     max_iterations     stop after this many factorisations
-    workers            Python threads, each with one BLAS thread; None: one per core, at most 8
+    workers            Python threads, each with one BLAS thread; None: one per core, at most 8, where that is faster
     """
 
     tolerance: float = 1e-9
@@ -131,9 +134,11 @@ class InteriorPoint:
         result is a positive channel that meets the equalities and a valid bound.
         """
         C, p, M = (np.ascontiguousarray(a, dtype=float) for a in (C, p, M))
-        workers = self.threads
-        with threads(workers) as pool:
+        with one_thread("blas"):
             basis = basis or Basis.of(p, M)
+        large = min(works(basis.sizes, C.shape[1]).values()) >= WORTH_THREADS
+        workers = self.workers or (self.threads if large else 1)
+        with threads(workers) as pool:
             main, unwhite = basis.main, basis.back
             nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
             z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
