@@ -282,6 +282,17 @@ def test_edges_are_round_and_lie_where_they_cut():
     assert all(len(f"{edge:g}") <= 6 for edge in edges)
 
 
+def test_edges_of_dense_numbers_have_few_digits_and_pieces_nearly_as_many_records():
+    draw = random.Random(7)
+    values = sorted(draw.lognormvariate(8, 1.3) for _ in range(8000))
+    edges = pieces.round_edges(values, [1] * 8000, 8)
+    assert len(edges) == 7
+    held = np.histogram(values, [-np.inf, *edges, np.inf])[0]
+    assert held.min() >= 800
+    assert held.max() <= 1200
+    assert all(len(f"{edge:g}".rstrip("0")) <= 2 for edge in edges), "with one or two digits: 1500, 7000"
+
+
 def test_a_score_is_learned_by_fewer_trees_where_there_is_no_time_for_more(monkeypatch):
     draw = np.random.default_rng(0)
     codes = draw.integers(0, 3, (600, 2))

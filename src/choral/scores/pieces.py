@@ -18,6 +18,8 @@ MOST_VALUES = 60
 """Values of a category that have points of their own; less common ones are other."""
 LEAST = 20
 """Records in a piece: fewer say little about it."""
+ROOM = 0.1
+"""Share of a piece's records by which its edge may move to be rounder."""
 
 
 def pieces_of(table: Source, name: str, where: str, cut: Cut | None = None, most: int = MOST_PIECES) -> Column:
@@ -43,21 +45,34 @@ def pieces_of(table: Source, name: str, where: str, cut: Cut | None = None, most
 def round_edges(values: list[float], counts: list[int], most: int = MOST_PIECES) -> tuple[float, ...]:
     """Edges that cut increasing values, which occur this often, into pieces of about as many records each.
 
-    A value that is as common as several pieces has one to itself. Each edge is as round as a number between the values on
-    its two sides can be.
+    A value that is as common as several pieces has one to itself. Each edge is as round as a number can be that leaves a
+    piece nearly the records that it would have.
 
     >>> round_edges([0, 17, 38, 41, 5013, 7298], [900, 30, 30, 30, 30, 30])
     (10.0, 20.0, 40.0, 1000.0, 6000.0)
+    >>> round_edges([n / 1000 for n in range(3001)], [1] * 3001, 4)
+    (0.7, 1.5, 2.2)
     """
     left, pieces, held = sum(counts), most, 0
     edges = []
-    for (value, n), following in zip(zip(values, counts, strict=True), values[1:], strict=False):
+    for i, n in enumerate(counts[:-1]):
         held += n
         left -= n
         if held >= max(LEAST, (left + held) / pieces) and left >= LEAST and pieces > 1:
-            edges.append(roundest(value, following))
+            room = int(ROOM * (held - LEAST))
+            low, high = _within(counts, i, room, -1), _within(counts, i + 1, min(room, left - LEAST), 1)
+            edges.append(roundest(values[low], values[high]))
             pieces, held = pieces - 1, 0
     return tuple(sorted(set(edges)))
+
+
+def _within(counts: list[int], start: int, room: int, step: int) -> int:
+    """The last of the values from this one on, in steps of 1 or -1, up to which there are at most so many records before."""
+    at = start
+    while 0 <= at + step < len(counts) and counts[at] <= room:
+        room -= counts[at]
+        at += step
+    return at
 
 
 def roundest(low: float, high: float) -> float:
