@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from shlex import quote
 from typing import Any
 
@@ -17,17 +16,14 @@ from choral.describe.display import counted, elided
 from choral.errors import ColumnError, LawError, ProblemError, TooLargeError
 from choral.tables.columns import canonical_sql
 from choral.tables.forms import MOMENT
+from choral.tables.giveaway import COUNTED, GROUPS, SAMPLE, apart, determined, row_of, sampled
 from choral.tables.kinds import DATES, NUMERIC, kind_of_type
 from choral.tables.source import Source, reading
 from choral.tables.sql import MOST_COLUMNS, text_literal
 from choral.verifier.names import why_unreadable
 
-COUNTED = 100_000
-"""Columns with about this many values at most are counted exactly; of larger ones as many values are sampled by hash."""
 FEW = 20
 """Numbers with more values than this are cut into bins."""
-SAMPLE = 1000
-"""Rows in which texts are looked at."""
 LONG = 40
 """Characters, on average, from which a text with many values is one that somebody wrote."""
 UNIQUE = 0.9
@@ -40,12 +36,6 @@ MANY = 50
 """Values of a text up to which it is a list of categories, however few records there are."""
 LEAST_ROWS = 20
 """With fewer records every column may have as many values as records, and say nothing by that."""
-ORDERED = 5000
-"""Rows in which it is seen whether two numbers grow with each other."""
-EACH = 5
-"""Records per value on average from which it is no accident that a column determines the target."""
-GROUPS = 20
-"""Values of a target at most for which the extents of numbers are compared."""
 DAY_LIKE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[ T][0-9:.]+(?:Z|[+-][0-9:]+)?)?|" + MOMENT
 NUMBER_LIKE = r"[^0-9A-Za-z]{0,3}[0-9](?:[0-9., ']*[0-9])?[^0-9A-Za-z]{0,3}"
 """A number as people write it: 1,5 or 1.234,00 or $12 or 80 %."""
@@ -273,7 +263,7 @@ def _facts(table: Source, target: Sequence[str]) -> _Facts:
     items += [table.tally(value) for value in values.values()]
     items += [f"approx_count_distinct({values[name]})" for name in plain]
     items += [f"avg(strlen({values[name]}))" for name in texts]
-    row = iter(_row(table, f"SELECT {', '.join(items)} FROM {table.sql}"))
+    row = iter(row_of(table, f"SELECT {', '.join(items)} FROM {table.sql}"))
     rows, targetless = next(row), next(row)
     present = {name: next(row) for name in values}
     about = {name: next(row) for name in plain}
@@ -285,26 +275,20 @@ def _facts(table: Source, target: Sequence[str]) -> _Facts:
     several = min(distinct[name] for name in target) if len(target) > 1 else distinct[target[0]]
     leaks = {}
     if several > 1:
-        leaks = _determined(table, others, values, target, distinct, present)
+        leaks = determined(table, others, values, target, distinct, present)
         ordered = [name for name in others if kinds[name] in (*NUMERIC, *DATES) and name not in leaks]
         if len(target) == 1 and several <= GROUPS:
-            leaks |= _apart(table, ordered, values, target[0], distinct)
+            leaks |= apart(table, ordered, values, target[0], distinct)
     return _Facts(table, rows, targetless, present, distinct, long, dates, numbers, leaks)
-
-
-def _sampled(value: str, about: int) -> tuple[str, int]:
-    """SQL, ` FILTER (…)`, that keeps a share of the values of a column, the same in every row; and of how many one."""
-    every = max(1, 2 * about // COUNTED) if about > COUNTED else 1
-    return (f" FILTER (hash({value}) % {every} = 0)" if every > 1 else ""), every
 
 
 def _distinct(table: Source, values: Mapping[str, str], about: Mapping[str, int]) -> dict[str, int]:
     """How many values columns have: exactly where it is about `COUNTED` at most, from a share of the values beyond."""
     if not values:
         return {}
-    kept = {name: _sampled(value, about[name]) for name, value in values.items()}
+    kept = {name: sampled(value, about[name]) for name, value in values.items()}
     items = ", ".join(f"count(DISTINCT {value}){kept[name][0]}" for name, value in values.items())
-    row = _row(table, f"SELECT {items} FROM {table.sql}")
+    row = row_of(table, f"SELECT {items} FROM {table.sql}")
     return {name: many * kept[name][1] for name, many in zip(values, row, strict=True)}
 
 
@@ -315,7 +299,7 @@ def _differ_in_blanks(table: Source, names: Sequence[str]) -> dict[str, tuple[st
         return {}
     plain, found = "trim(regexp_replace(v, '\\s+', ' ', 'g'))", {}
     odd = ", ".join(f"bool_or(({value}) <> {plain.replace('(v,', f'({value},')})" for value in values.values())
-    strange = _row(
+    strange = row_of(
         table, f"SELECT {odd} FROM {table.sql}"
     )  # of two that differ in blanks, one is not as plain as can be
     for value, name in ((values[name], name) for name, some in zip(values, strange, strict=True) if some):
@@ -335,99 +319,5 @@ def _share_like(table: Source, values: Mapping[str, str], like: str) -> dict[str
         return {}
     form = text_literal(like)
     items = ", ".join(f"avg(CAST(regexp_full_match({value}, {form}) AS INTEGER))" for value in values.values())
-    row = _row(table, f"SELECT {items} FROM (SELECT * FROM {table.sql} LIMIT {SAMPLE})")
+    row = row_of(table, f"SELECT {items} FROM (SELECT * FROM {table.sql} LIMIT {SAMPLE})")
     return {name: share or 0.0 for name, share in zip(values, row, strict=True)}
-
-
-def _determined(
-    table: Source,
-    names: Sequence[str],
-    values: Mapping[str, str],
-    target: Sequence[str],
-    distinct: Mapping[str, int],
-    present: Mapping[str, int],
-) -> dict[str, str]:
-    """The columns each of whose values comes with one value of the target, missing ones included.
-
-    A value is compared by a share of the values where there are many. That a column with few records per value determines
-    the target may be an accident. One to one it is not, unless nearly every record has values of its own: of two numbers it
-    is none then if one grows, or falls, with the other.
-    """
-    many = max(distinct[name] for name in target)
-    candidates = [
-        n for n in names if distinct[n] >= many - 1 and (present[n] >= EACH * distinct[n] or distinct[n] <= many)
-    ]
-    if not candidates:
-        return {}
-    known = " AND ".join(f"({values[name]}) IS NOT NULL" for name in target)
-    few = _pairs(
-        table, candidates, values, target, distinct, f"(SELECT * FROM {table.sql} WHERE {known} LIMIT {SAMPLE})"
-    )
-    candidates = [name for name in candidates if few[name][0] == few[name][1]]
-    found = {}
-    for name, (own, pairs, targets) in _pairs(
-        table, candidates, values, target, distinct, f"{table.sql} WHERE {known}"
-    ).items():
-        if own == pairs == targets and (
-            present[name] >= EACH * distinct[name] or _in_order(table, values[name], values[target[0]], known)
-        ):
-            found[name] = f"is a copy of '{'+'.join(target)}': each value of one has one of the other"
-        elif own == pairs and present[name] >= EACH * distinct[name]:
-            found[name] = f"determines '{'+'.join(target)}': each of its values comes with one value of it"
-    return found
-
-
-def _in_order(table: Source, value: str, target: str, known: str) -> bool:
-    """Whether a column of numbers puts rows in the same order as the target, or in the opposite one: of the first rows."""
-    first = (
-        f"SELECT {value} AS x, {target} AS y FROM {table.sql} WHERE {known} AND ({value}) IS NOT NULL LIMIT {ORDERED}"
-    )
-    ranks = f"SELECT rank() OVER (ORDER BY x) AS x, rank() OVER (ORDER BY y) AS y FROM ({first})"
-    [(same,)] = table.connection.execute(f"SELECT abs(corr(x, y)) FROM ({ranks})").fetchall()
-    return bool(same is not None and same > 1 - 1e-9)
-
-
-def _pairs(
-    table: Source,
-    names: Sequence[str],
-    values: Mapping[str, str],
-    target: Sequence[str],
-    distinct: Mapping[str, int],
-    relation: str,
-) -> dict[str, tuple[int, int, int]]:
-    """For each of these columns how many values it has, how many pairs with the target, and how many the target has."""
-    if not names:
-        return {}
-    together = ", ".join(values[name] for name in target)
-    items = []
-    for name in names:
-        kept, _ = _sampled(values[name], distinct[name])
-        for what in (values[name], f"{values[name]}, {together}", together):
-            items.append(f"count(DISTINCT hash({what})){kept}")
-    row = _row(table, f"SELECT {', '.join(items)} FROM {relation}")
-    return {name: (row[3 * i], row[3 * i + 1], row[3 * i + 2]) for i, name in enumerate(names)}
-
-
-def _apart(
-    table: Source, names: Sequence[str], values: Mapping[str, str], target: str, distinct: Mapping[str, int]
-) -> dict[str, str]:
-    """The numbers and dates whose extents, for the values of the target, do not meet: a threshold gives the target."""
-    if not names:
-        return {}
-    items = ", ".join(f"min({values[name]}), max({values[name]})" for name in names)
-    with reading(table):
-        found = table.connection.execute(
-            f"SELECT {items} FROM {table.sql} WHERE ({values[target]}) IS NOT NULL GROUP BY {values[target]}"
-        ).fetchall()
-    apart = {}
-    for i, name in enumerate(names):
-        extents = sorted(row[2 * i : 2 * i + 2] for row in found if row[2 * i] is not None)
-        meet = any(above[0] <= below[1] for below, above in pairwise(extents))
-        if len(extents) == distinct[target] and not meet:
-            apart[name] = f"determines '{target}': the values of the one lie apart by the other"
-    return apart
-
-
-def _row(table: Source, sql: str) -> tuple[Any, ...]:
-    with reading(table):
-        return table.connection.execute(sql).fetchall()[0]
