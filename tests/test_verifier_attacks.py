@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import math
+import random
 import time
 from collections import Counter
 from fractions import Fraction as F
-from itertools import product
+from itertools import accumulate, product
+from operator import mul
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,8 @@ from choral.release.file import load_release
 from choral.show.cli import app
 from choral.verifier import command, names
 from choral.verifier.claims import ClaimFailed
-from choral.verifier.steps import Meter
+from choral.verifier.core import Channel
+from choral.verifier.steps import METER, Meter
 from choral.verifier.values import symbol
 
 FROZEN = Path(__file__).parent / "frozen" / "v1"
@@ -639,3 +642,39 @@ def test_promises_limited_to_a_value_of_a_long_alphabet_are_paid_for():
     document |= {"protect": [], "given": [{"hidden": ["V"], "known": ["Z"], "only": {"Z": 0}}] * 100}
     assert claim_of(document) == ""
     assert claim_of(document, budget=500_000) == "budget"
+
+
+DENOMINATORS = {
+    "many of 64 bits": lambda bits: [bits(64) | 3 for _ in range(700)],
+    "few of many": lambda bits: [bits(8000) | 3 for _ in range(25)],
+    "small ones": lambda bits: [bits(8) | 3 for _ in range(100)],
+    "each divides the next": lambda bits: list(accumulate((bits(200) | 3 for _ in range(100)), mul)),
+}
+
+
+@pytest.mark.parametrize("kind", DENOMINATORS)
+def test_sums_of_fractions_are_paid_for_by_what_adding_them_takes(kind):
+    """To add a fraction takes as long as to multiply its denominator with the sum's: not with the square of the sum's."""
+    draw = random.Random(1)
+    bottoms = DENOMINATORS[kind](draw.getrandbits)
+    parts = {bottom: {y: draw.randrange(1, bottom) for y in range(3)} for bottom in bottoms}
+    meter = Meter(10**15)
+    before = METER.set(meter)
+    try:
+        found = Channel.added(object.__new__(Channel), parts)
+    finally:
+        METER.reset(before)
+    work, sums = 0.0, dict.fromkeys(range(3), F(0))
+    for bottom, row in parts.items():
+        for y, numerator in row.items():
+            work += 20 + 4 * sums[y].denominator.bit_length() * bottom.bit_length() / 2**14
+            sums[y] += F(numerator, bottom)
+    assert found == sums
+    assert work <= meter.spent <= 4 * work
+
+
+def test_a_score_of_ten_sensors_is_verified_within_the_default():
+    """Its rows have 76 denominators of up to 6000 bits: two seconds of work, for which two hundred were asked."""
+    channels = [ch.bsc(F(1, 20) + F(n, 30)) for n in range(10)]
+    found = ch.disclose(ch.Sensors([F(2, 3), F(1, 3)], channels, levels=400), rel_tol=1e-3)
+    assert found.verify()["verified"]
