@@ -17,7 +17,7 @@ quick test test-browser: export OPENBLAS_NUM_THREADS = 1
 run: .venv/ready
 	$(BIN)/choral demo
 
-# Every room in a minute and a half: all tests that take less than fifteen hundredths of a second, without the browser and Spark.
+# Every room in about a minute: all tests that alone take less than fifteen hundredths of a second, without the browser and Spark.
 quick: .venv/ready
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not spark" --ignore=tests/browser
 
