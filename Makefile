@@ -81,7 +81,7 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready .
 	$(BIN)/python bench/disclose.py
 	$(BIN)/python bench/out_of_sample.py
 	$(BIN)/python bench/tables.py
-	INTERPRET_PYTHON=.venvs/interpret/bin/python $(BIN)/python bench/teacher.py
+	INTERPRET_PYTHON=.venvs/interpret/bin/python $(BIN)/python bench/teacher.py votes  # other tables take interpret minutes each
 	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py
 	FAIRLEARN_PYTHON=.venvs/fairlearn/bin/python $(BIN)/python bench/fairness.py
 	$(BIN)/python bench/promises.py
