@@ -84,7 +84,7 @@ bench: .venv/ready .venvs/dit/ready .venvs/opendp/ready .venvs/fairlearn/ready .
 	INTERPRET_PYTHON=.venvs/interpret/bin/python $(BIN)/python bench/teacher.py votes  # other tables take interpret minutes each
 	OPENDP_PYTHON=.venvs/opendp/bin/python $(BIN)/python bench/differential_privacy.py
 	FAIRLEARN_PYTHON=.venvs/fairlearn/bin/python $(BIN)/python bench/fairness.py
-	$(BIN)/python bench/promises.py
+	$(BIN)/python bench/promises.py --seconds 120
 
 # Different sensors with n = 18 and n = 20, which are searched for minutes each.
 bench-long: .venv/ready .venvs/dit/ready
