@@ -864,7 +864,8 @@ class Channel:
         """Sums of integers over several denominators, {denominator: {y: integer}}, as one fraction for every code."""
         total, common = {}, 1
         for bottom, row in parts.items():
-            common = lcm(common, bottom)  # adding fractions reduces by the common part of their denominators, and no further
+            common = lcm(common, bottom)
+            # to add fractions takes the product of their denominators: what they have in common is no longer than either
             each = product(common.bit_length() + bottom.bit_length(), bottom.bit_length() + 64)
             spend(10 + len(row) * (20 + 4 * each), "sums of fractions over many denominators")
             for y, numerator in row.items():
