@@ -93,7 +93,7 @@ class RandomisedResponse:
 def main() -> int:
     """Print the table."""
     if not os.environ.get("OPENDP_PYTHON"):
-        print("OPENDP_PYTHON is not set: run `make bench`.")
+        print("OPENDP_PYTHON is not set: run `make bench-tables`.")
         return 1
     law = survey()
     print(f"{'':46} {'truth':>7} {'ε':>6} {'affair':>8} {'age':>8} {'devout':>8}   (bits told about)")
