@@ -9,11 +9,17 @@ from typing import Any, Literal, cast
 
 from threadpoolctl import ThreadpoolController
 
+from choral.phases import to_the_end
+
 
 @lru_cache(maxsize=1)
 def _found(modules: int) -> ThreadpoolController:
-    """The libraries that are loaded. To look for them takes milliseconds, so it is done again only after an import."""
-    return ThreadpoolController()
+    """The libraries that are loaded. To look for them takes milliseconds, so it is done again only after an import.
+
+    The system calls back with each of them, and an interrupt in there would be lost: it waits.
+    """
+    with to_the_end():
+        return ThreadpoolController()
 
 
 def one_thread(of: Literal["blas", "openmp"]) -> AbstractContextManager[Any]:
