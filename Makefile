@@ -21,7 +21,7 @@ run: .venv/ready
 quick: .venv/ready
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not spark" --ignore=tests/browser
 
-# A file of tests stays with one worker, so that what its tests share is made once; tests/conftest.py has the longest files first.
+# A file of tests stays with one worker, so that what its tests share is made once; conftest.py has the longest files first.
 test: check
 	-scripts/browser
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -36,8 +36,8 @@ test-browser: .venv/ready
 	$(BIN)/python -m pytest tests/browser
 
 check: .venv/ready
-	$(BIN)/ruff check src tests bench scripts
-	$(BIN)/ruff format --check src tests bench scripts
+	$(BIN)/ruff check conftest.py src tests bench scripts
+	$(BIN)/ruff format --check conftest.py src tests bench scripts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

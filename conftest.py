@@ -1,6 +1,8 @@
 """Property tests draw the same examples every time, fits the same keys and salts; `CHORAL_EXPLORE=1 make test` draws others.
 
-`slow.txt` lists the tests that `make quick` leaves out, with the seconds of processor time that they took; a test is in it
+It stands here and not in tests, since the examples of the documentation are tests too: each needs a folder of its own.
+
+`tests/slow.txt` lists the tests that `make quick` leaves out, with the processor seconds that they took; a test is in it
 if it would take fifteen hundredths of a second alone. `CHORAL_SECONDS=file make test` appends what each takes to a file;
 `scripts/slow file` makes the list of it. Processor time, of a test and of the processes that it waits for, so that a busy
 machine gives the same list.
@@ -26,7 +28,8 @@ from choral.show import progress
 SECONDS = {
     test: float(seconds)
     for seconds, test in (
-        line.split(maxsplit=1) for line in Path(__file__).with_name("slow.txt").read_text().splitlines()
+        line.split(maxsplit=1)
+        for line in Path(__file__).with_name("tests").joinpath("slow.txt").read_text().splitlines()
     )
 }
 
