@@ -1,5 +1,6 @@
 """A learned score: points in whole numbers, the same on every engine, and a law that is counted with them."""
 
+import itertools
 import json
 import math
 import random
@@ -15,9 +16,10 @@ import choral as ch
 from choral.describe.display import percent
 from choral.errors import ColumnError, LawError, ProblemError, ReleaseFileError
 from choral.phases import until
+from choral.release.chance import told_by_chance, told_of_size
 from choral.release.file import load_release
 from choral.release.fit import fit
-from choral.release.meaning import Meaning, told_by_chance
+from choral.release.meaning import Meaning
 from choral.scores import crossfit, cut, pieces, teacher
 from choral.show.commands.fit_words import first_lines, merging_words
 from choral.tables.columns import Column, labels
@@ -255,6 +257,69 @@ def test_cuts_lose_least_of_all_cuts():
     assert told(list(found)) >= cut.WORTH * (best - 1e-12) - 2 / (800 * np.log(2))
     if len(found) == 2:
         assert told(list(found)) == pytest.approx(best)
+
+
+def test_cuts_for_a_size_leave_the_least_squares_of_all_cuts():
+    """Against every way to cut a dozen sums into at most three bins, within each of three kinds; one of these is rare."""
+    draw = np.random.default_rng(2)
+    sums, kind = draw.integers(0, 12, 400), draw.choice(3, 400, p=[0.6, 0.38, 0.02])
+    assert 0 < (kind == 2).sum() < cut.ALIKE
+    numbers = (sums - 4.0) ** 2 * (1 + kind) + draw.normal(0, 3, 400)
+
+    def cost(edges, variance):
+        found = 0.0
+        for b in range(len(edges) + 1):
+            for k in range(3):
+                held = numbers[(np.searchsorted(edges, sums, side="right") == b) & (kind == k)]
+                found += len(held) * np.var(held) + variance if len(held) else 0.0
+        return found
+
+    fine = [numbers[(sums == s) & (kind == k)] for s in range(12) for k in range(3)]
+    fine = [held for held in fine if len(held)]  # 12 sums are fewer than the coarse groups: each is one
+    variance = sum(len(held) * np.var(held) for held in fine) / (400 - len(fine))
+    found = cut.cuts_of_sizes(sums, numbers, kind, most=3)
+    best = {n: min(cost(e, variance) for e in itertools.combinations(range(1, 12), n)) for n in (1, 2)}
+    assert best[2] < best[1], "so three bins are worth having"
+    assert len(found) == 2
+    assert cost(found, variance) == pytest.approx(best[2])
+
+
+def test_a_size_is_cut_within_what_is_protected():
+    """Two districts of very different prices: a private code can only tell houses of one district apart, so both are cut."""
+    sums = np.array([*range(10), *range(100, 110)] * 20)
+    district = np.array([0] * 10 + [1] * 10).tolist() * 20
+    assert cut.cuts_of_sizes(sums, sums.astype(float), np.array(district), most=3) == (5, 105)
+    assert 100 in cut.cuts_of_sizes(sums, sums.astype(float), np.zeros(len(sums), dtype=np.int64), most=3)
+
+
+def test_a_record_has_no_part_in_what_is_said_of_it():
+    """What a code says of a size, of records to come, is as if each were left out of the means; its error is that of a share
+    of the variance: records count as much as leaving each out would change it.
+    """
+    draw = np.random.default_rng(7)
+    state, codes, n = draw.integers(0, 5, 600), 3, 600
+    numbers = 50 + 10.0 * state + draw.normal(0, 8, n)
+    shares = draw.dirichlet(np.full(codes, 0.3), 5).T
+    own = shares[:, state]  # a row per code
+    mass, total = own.sum(axis=1), own @ numbers
+    cells = [
+        (s, float((state == s).sum()), numbers[state == s].sum(), (numbers[state == s] ** 2).sum()) for s in range(5)
+    ]
+    found = told_of_size(cells, shares, mass / n, total / mass, n, n)
+    left = sum(
+        own[y, i] * (numbers[i] - (total[y] - own[y, i] * numbers[i]) / (mass[y] - own[y, i])) ** 2
+        for i in range(n)
+        for y in range(codes)
+    )
+    assert found.variance == pytest.approx(np.var(numbers))
+    assert found.explained == pytest.approx(np.var(numbers) - left / n)
+    squares, errors = (numbers - numbers.mean()) ** 2, (own * (numbers - (total / mass)[:, None]) ** 2).sum(axis=0)
+    without = [1 - np.delete(errors, i).sum() / np.delete(squares, i).sum() for i in range(n)]
+    jackknife = np.var(numbers) * (np.var(without) * (n - 1)) ** 0.5
+    assert found.error == pytest.approx(jackknife, rel=0.03)
+    before, after = found.off
+    assert before == pytest.approx(numbers.std())
+    assert after == pytest.approx((np.var(numbers) - found.explained + found.error) ** 0.5)
 
 
 def test_tables_of_a_teacher_add_up_to_the_teacher():

@@ -6,8 +6,7 @@ know the records that they were learned from; and that of records which points d
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +21,7 @@ from choral.problem.form import form_of
 from choral.problem.moments import Moments
 from choral.problem.solution import floats_of
 from choral.problem.utility import Squares
+from choral.release.chance import Sized, standard_error, told_by_chance, told_of_size
 from choral.release.file import Release
 from choral.release.leakage import Leakage, Published
 
@@ -107,24 +107,26 @@ class Meaning:
         return found
 
     @cached_property
-    def sized(self) -> tuple[float, float] | None:
-        """How far a numeric target is from its mean, as a root mean square, and from what the code says: of records that the
-        points did not see. None where it is not told by its size, or points were not learned here.
+    def by_size(self) -> Sized | None:
+        """How well the code tells how large a numeric target is: of records that the points did not see. None where it is not
+        told by its size, or points were not learned here.
         """
         problem, points = self.release.disclosure.problem, self.release.recipe.points
         if not isinstance(problem.utility, Squares) or self.held_out is None or points is None:
             return None
-        about, moments, channel = points.about["held out"], Moments.of(problem), self.release.disclosure.exact_channel
-        shares, step = floats_of(channel), float(moments.step)  # a row per code
+        about, moments = points.about["held out"], Moments.of(problem)
+        shares, step = floats_of(self.release.disclosure.exact_channel), float(moments.step)  # a row per code
+        mass = shares @ problem.prior
         above = shares @ np.array([float(Fraction(m, problem.total)) for m in moments.first])
-        said = step * above / np.maximum(shares @ problem.prior, 1e-300) + float(min(problem.utility.numbers))
-        n = s = squares = left = 0.0
-        for row, state, _, often in self._held:
-            total, square = float(about["sums"][row]), float(about["squares"][row])
-            share = shares[:, state]
-            n, s, squares = n + often, s + total, squares + square
-            left += square + float(share @ (said**2 * often - 2 * said * total))
-        return math.sqrt(max(0.0, squares / n - (s / n) ** 2)), math.sqrt(max(0.0, left / n))
+        said = step * above / np.maximum(mass, 1e-300) + float(min(problem.utility.numbers))
+        cells = [(state, n, float(about["sums"][row]), float(about["squares"][row])) for row, state, _, n in self._held]
+        table = self.release.recipe.table_rows or self.held_out_records
+        return told_of_size(cells, shares, mass, said, self.held_out_records, table)
+
+    @property
+    def sized(self) -> tuple[float, float] | None:
+        """How far a numeric target is from its mean, as a root mean square, and from what the code says of others."""
+        return None if self.by_size is None else self.by_size.off
 
     @cached_property
     def estimated(self) -> Leakage | None:
@@ -250,11 +252,13 @@ class Meaning:
         leaks = [self.held_out.leakage(group) for group in self.release.recipe.protect]
         worst = max(leaks, key=lambda leak: leak.bits, default=None)
         also = "" if worst is None else f"; about {'+'.join(worst.about)} they tell {in_bits(worst.bits)}"
-        if self.sized is not None:
-            target, (before, after) = " and ".join(self.release.recipe.reveal), map(figure, self.sized)
+        if (found := self.by_size) is not None:
+            target, (before, after) = " and ".join(self.release.recipe.reveal), map(figure, found.off)
+            error = percent(Fraction(found.error / found.variance)) if found.variance else "0 %"
             return [
-                f"to come      codes of records that the points did not see estimate {target} "
-                f"to within {after} instead of {before} (cross-fitted on {self.held_out_records} records){also}"
+                f"to come      codes of records that the points did not see estimate {target} to within {after} instead of "
+                f"{before} (cross-fitted on {self.held_out_records} records, less a standard error of {error} of its "
+                f"variance){also}"
             ]
         if self.to_come is None:
             return []
@@ -300,7 +304,7 @@ class Meaning:
             "guess_after": float(self.told.guess_after),
             "to_come": None if self.to_come is None else self.to_come.to_json(),
             "to_come_error": self.error,
-            "sized": None if self.sized is None else {"without": self.sized[0], "with": self.sized[1]},
+            "sized": None if self.sized is None else dict(zip(("without", "with"), self.sized, strict=True)),
             "known_score": [leak.to_json() for leak in self.known_score],
         }
 
@@ -367,41 +371,3 @@ def listed(names: Sequence[str]) -> str:
 
 def _shown(value: Any) -> str:
     return str(value[0]) if isinstance(value, tuple) and len(value) == 1 else str(value)
-
-
-def told_by_chance(nullity: int, codes: int, values: int, records: int) -> float:
-    """The bits by which a private channel that is the best for some records tells more about them than about others.
-
-    The law of m values of the target in a state differs on n records from that of all by some (m-1)/(2 n ln 2) bits, in
-    each of the nul(P) directions that a private code can tell apart. Of such a cloud of m-1 dimensions k codes keep what k
-    cells keep: all but k^(-2/(m-1)).
-    """
-    if values < 2:
-        return 0.0
-    kept = 1 - math.pow(codes, -2 / (values - 1))
-    return nullity * (values - 1) * kept / (2 * records * math.log(2))
-
-
-def standard_error(weights: Mapping[Any, Mapping[int, int]], records: int) -> float:
-    """That of the bits that codes tell about a target, from this many records; `weights` are those of codes, for each value.
-
-    The bits are the mean of log p(w, y) / p(w) p(y) over records; the error is that of a mean.
-
-    >>> standard_error({0: {0: 50}, 1: {1: 50}}, 100)
-    0.0
-    >>> round(standard_error({0: {0: 50}, 1: {0: 25, 1: 25}}, 100), 4)  # log2 of 4/3, 2/3 and 2, in 50, 25 and 25 of 100
-    0.057
-    """
-    whole = sum(n for row in weights.values() for n in row.values())
-    coded: dict[int, int] = {}
-    for row in weights.values():
-        for code, n in row.items():
-            coded[code] = coded.get(code, 0) + n
-    bits = [
-        (n / whole, math.log2(Fraction(n * whole, sum(row.values()) * coded[code])))
-        for row in weights.values()
-        for code, n in row.items()
-        if n
-    ]
-    mean = math.fsum(p * x for p, x in bits)
-    return math.sqrt(math.fsum(p * (x - mean) ** 2 for p, x in bits) / records)

@@ -17,7 +17,7 @@ from choral.errors import ColumnError, ProblemError
 from choral.problem.question import Question, Roles
 from choral.problem.utility import Cells, Utility
 from choral.scores import learn as learning
-from choral.scores.cut import cuts_of
+from choral.scores.cut import cuts_of, cuts_of_sizes
 from choral.scores.pieces import pieces_of
 from choral.tables.bins import Bins
 from choral.tables.columns import Column
@@ -177,7 +177,7 @@ def _scored(table: Source, question: Question, rules: TableRules) -> Scored:
         return replace(_with(table, question, rules, rules.points.brought, seen), cut=cut)
     if rules.score is not None:
         columns = _alphabets(table, plain, kept, rules.bins, where)
-        points = own_score(table, rules.score, columns, plain.reveal, where)
+        points = own_score(table, rules.score, columns, plain, where)
         return replace(_with(table, question, rules, points, seen), cut=cut)
     seen.check()
     rest = [name for name in seen.usable if name not in kept]
@@ -252,7 +252,7 @@ def _intervals(
     return {name: edges for name, edges in found.items() if edges}
 
 
-def own_score(table: Source, name: str, columns: Mapping[str, Column], reveal: Sequence[str], where: str) -> Points:
+def own_score(table: Source, name: str, columns: Mapping[str, Column], plain: Roles, where: str) -> Points:
     """Points that are the bins of a column of numbers, cut where least about the target is lost."""
     table.require([name], "score")
     if name in columns:
@@ -261,11 +261,16 @@ def own_score(table: Source, name: str, columns: Mapping[str, Column], reveal: S
         raise ColumnError(f"The score '{name}' holds {table.columns[name]}.", "A score is a column of numbers.")
     with learning.sampled(table, where) as (sample, _):
         fine = pieces_of(sample, name, "", most=FINE)
-        codes = learning.codes_of(sample, [fine, *(columns[n] for n in reveal)])
-    _, target = np.unique(codes[:, 1:], axis=0, return_inverse=True)
+        beside = [n for n in columns if n not in plain.reveal] if plain.measured else plain.reveal
+        codes = learning.codes_of(sample, [fine, *(columns[n] for n in beside)])
+        numbers = learning.numbers_of(sample, plain.reveal[0]) if plain.measured else None
+    kind = np.unique(codes[:, 1:], axis=0, return_inverse=True)[1].reshape(-1)
     assert fine.edges is not None
-    there = codes[:, 0] <= len(fine.edges)
-    starts = cuts_of(codes[there, 0], target.reshape(-1)[there])
+    there, sums = codes[:, 0] <= len(fine.edges), codes[:, 0]
+    if numbers is None:
+        starts = cuts_of(sums[there], kind[there])
+    else:
+        starts = cuts_of_sizes(sums[there], numbers[there], kind[there])
     edges = tuple(fine.edges[start - 1] for start in starts)
     gap = (None,) if None in fine.values else ()
     pieces = Column.cut_by(name, table.columns[name], edges, gap)

@@ -4,11 +4,15 @@ One sum is cut by dynamic programming: the sums are grouped into a few hundred n
 runs of groups that lose least are found exactly. Several sums are cut by a tree, edge by edge, each where it tells most.
 A cut is worth having if what it tells is more than what chance would: of k bins and m values of the target, chance tells
 about (k-1)(m-1)/(2 n ln 2) bits on n records, which is taken off.
+
+A sum that tells how large a number is is cut by squares, among records that are alike in what is protected: a code that is
+independent of a district can only tell which house is larger than others of its district.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +23,11 @@ from choral.tables.points import Cells, cells_of_cuts
 
 MOST_BINS = 14
 """With every combination of protected values each is a state; more tell no more that could be seen."""
+MOST_SIZES = 20
+"""Of a sum that tells how large a number is: where values are protected that differ much in it, each has few of the bins."""
 GROUPS = 300
+ALIKE = 20
+"""Records that are alike in what is protected, fewer than which are cut together with other such ones."""
 WORTH = 0.995
 """The fewest bins that tell this share of what the most would."""
 
@@ -33,23 +41,59 @@ def cuts_of(sums: Whole, target: Whole, most: int = MOST_BINS) -> tuple[int, ...
     (2,)
     """
     starts, counts = _grouped(sums, target)
-    n, values = len(starts), counts.shape[1]
-    heads = np.vstack([np.zeros(values), np.cumsum(counts, axis=0)])
-    cost = np.array(
-        [weighted_entropies(heads[1:] - heads[i]) for i in range(n)]
-    )  # cost[i, j]: groups i to j in one bin
+    heads = np.vstack([np.zeros(counts.shape[1]), np.cumsum(counts, axis=0)])
+    cost = np.array([weighted_entropies(heads[1:] - heads[i]) for i in range(len(starts))])
+    return _cuts(starts, cost, most, lambda totals: _worth(totals, len(sums), counts.shape[1]))
+
+
+def cuts_of_sizes(
+    sums: Whole, numbers: Floats, alike: Whole, copies: int = 1, most: int = MOST_SIZES
+) -> tuple[int, ...]:
+    """Edges for a sum that tells how large a number is: those that leave the least squares, among records with one value in
+    `alike` and in the same bin. What chance takes off them, the variance for every mean, is added.
+
+    Each record may be there with several sums, so many `copies`.
+
+    >>> cuts_of_sizes(np.array([0, 1, 2, 3] * 50), np.array([0.0, 0, 9, 9] * 50), np.array([0, 0, 0, 1] * 50))
+    (2,)
+    """
+    kinds, kind, many = np.unique(alike, return_inverse=True, return_counts=True)
+    kind = np.where(many[kind] < copies * ALIKE, len(kinds), kind)
+    starts, group = _neighbours(sums)
+    n, values = len(starts), len(kinds) + 1
+    place = group * values + kind
+    above = numbers - numbers.mean()
+    count = np.bincount(place, minlength=n * values).reshape(n, values).astype(np.float64)
+    total = np.bincount(place, above, minlength=n * values).reshape(n, values)
+    counts, totals = (np.vstack([np.zeros(values), np.cumsum(x, axis=0)]) for x in (count, total))
+    coarse = (group * MOST_BINS // n) * values + kind
+    cells = np.maximum(np.bincount(coarse), 1)
+    left = float(((above - (np.bincount(coarse, above) / cells)[coarse]) ** 2).sum())
+    variance = left / max(len(sums) - copies * len(np.unique(coarse)), 1)
+    cost = np.empty((n, n))  # but for the squares of all numbers, which no cut changes
+    for i in range(n):
+        held = counts[1:] - counts[i]
+        explained = ((totals[1:] - totals[i]) ** 2 / np.maximum(held, 1)).sum(axis=1)
+        cost[i] = copies * variance * (held > 0).sum(axis=1) - explained
+    return _cuts(starts, cost, most, _least)
+
+
+def _cuts(starts: Whole, cost: Floats, most: int, worth: Callable[[list[float]], int]) -> tuple[int, ...]:
+    """The edges of the bins that cost least, where groups i to j in one bin cost cost[i, j]; `worth` says how many are
+    worth having, given what 1, 2, … cost.
+    """
+    n = len(starts)
     cost[np.tril_indices(n, -1)] = math.inf
     best, came = cost[0].copy(), []
-    totals = [best[-1]]
+    totals = [float(best[-1])]
     for _ in range(min(most, n) - 1):
         tried = best[:-1, None] + cost[1:]
         chosen = tried.argmin(axis=0)
         best = tried[chosen, np.arange(n)]
         came.append(chosen)
-        totals.append(best[-1])
-    bins = _worth(totals, len(sums), values)
+        totals.append(float(best[-1]))
     found, at = [], n - 1
-    for chosen in reversed(came[: bins - 1]):
+    for chosen in reversed(came[: worth(totals) - 1]):
         at = int(chosen[at])
         found.append(int(starts[at + 1]))
     return tuple(sorted(found))
@@ -118,11 +162,17 @@ def _best_split(sums: Whole, targets: Whole, chosen: Whole, values: tuple[int, .
 def _grouped(sums: Whole, target: Whole, values: int | None = None) -> tuple[Whole, Floats]:
     """Neighbouring sums in groups of about as many records: the least sum of each, and the counts of target values."""
     values = int(target.max()) + 1 if values is None else values
+    starts, group = _neighbours(sums)
+    found = np.bincount(group * values + target, minlength=len(starts) * values).reshape(-1, values)
+    return starts, found.astype(np.float64)
+
+
+def _neighbours(sums: Whole) -> tuple[Whole, Whole]:
+    """Neighbouring sums in groups of about as many records: the least sum of each, and the group of each record."""
     distinct, place, counts = np.unique(sums, return_inverse=True, return_counts=True)
     group = (np.cumsum(counts) - counts) * GROUPS // len(sums)
     _, first, group = np.unique(group, return_index=True, return_inverse=True)
-    found = np.bincount(group[place] * values + target, minlength=len(first) * values).reshape(-1, values)
-    return distinct[first], found.astype(np.float64)
+    return distinct[first], np.asarray(group[place], dtype=np.int64)
 
 
 def _worth(totals: list[float], records: int, values: int) -> int:
@@ -131,3 +181,9 @@ def _worth(totals: list[float], records: int, values: int) -> int:
         (totals[0] - total) / records - k * (values - 1) / (2 * records * math.log(2)) for k, total in enumerate(totals)
     ]
     return next(k for k, bits in enumerate(told, 1) if bits >= WORTH * max(told))
+
+
+def _least(totals: list[float]) -> int:
+    """How many bins are worth having, given what 1, 2, … cost with what is chance."""
+    told = totals[0] - np.array(totals)
+    return int(np.argmax(told >= WORTH * told.max())) + 1

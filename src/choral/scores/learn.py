@@ -20,12 +20,12 @@ from choral.errors import ProblemError
 from choral.phases import phase, tell
 from choral.problem.kernel import Floats
 from choral.scores.crossfit import FOLDS, Choice, crossfitted, folds_of, strongest, whole_numbered
-from choral.scores.cut import MOST_BINS, cells_of
+from choral.scores.cut import MOST_BINS, cells_of, cuts_of_sizes
 from choral.scores.pieces import LEAST, pieces_of
 from choral.scores.teacher import Lesson, Pair, Tables, spread, tables_of, taught
 from choral.scores.written import compact, terms_of
 from choral.tables.columns import Column, Cut
-from choral.tables.points import Points
+from choral.tables.points import Points, cells_of_cuts
 from choral.tables.source import Source, reading
 from choral.tables.sql import identifier
 
@@ -55,7 +55,6 @@ class Asked:
     learn_from: tuple[str, ...]
     cuts: Mapping[str, Cut]
     name: str = "score"
-    most: int = MOST_BINS
     rows: int = MOST_ROWS
     """Records to learn from, at most."""
     weight: str | None = None
@@ -87,8 +86,8 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
         columns = [pieces_of(sample, name, "", asked.cuts.get(name)) for name in asked.learn_from]
         codes = codes_of(sample, columns)
         target, others = codes_of(sample, asked.target), codes_of(sample, asked.others)
-        weights = None if asked.weight is None else _weights(_numbers(sample, asked.weight))
-        numbers = _numbers(sample, asked.target[0].name) if asked.measured else None
+        weights = None if asked.weight is None else _weights(numbers_of(sample, asked.weight))
+        numbers = numbers_of(sample, asked.target[0].name) if asked.measured else None
     if len(codes) < LEAST_ROWS:
         raise ProblemError(
             f"{table.name} has {len(codes)} records: a score cannot be learned from fewer than {LEAST_ROWS}.",
@@ -113,8 +112,13 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
     told = np.column_stack(classes)
     # Bins are cut where least is lost on both: of records that points saw sums are further apart, and bins for these alone
     # would be too few (measured).
-    most = asked.most if len(found) == 1 else MOST_UNSEEN
-    cells = cells_of(np.vstack([sums, held_out]), np.vstack([told, told[part]]), most)
+    both = np.vstack([sums, held_out])
+    if numbers is not None and len(found) == 1:
+        alike = np.unique(others, axis=0, return_inverse=True)[1].reshape(-1)
+        size, kind = np.concatenate([numbers, numbers[part]]), np.concatenate([alike, alike[part]])
+        cells = cells_of_cuts(cuts_of_sizes(both[:, 0], size, kind, copies=2))
+    else:
+        cells = cells_of(both, np.vstack([told, told[part]]), MOST_BINS if len(found) == 1 else MOST_UNSEEN)
     terms = [terms for one in found for terms in terms_of(one.tables, columns, one.pairs)]
     points = compact(Points(asked.name, tuple(columns), tuple(terms), cells))
     bins, first = bins_of(cells, held_out), found[0]
@@ -237,7 +241,7 @@ def sampled(table: Source, where: str, most: int = MOST_ROWS) -> Iterator[tuple[
         table.connection.execute(f"DROP TABLE {SAMPLE}")
 
 
-def _numbers(table: Source, name: str) -> Floats:
+def numbers_of(table: Source, name: str) -> Floats:
     """The values of a column of numbers; a missing one is 0."""
     with reading(table):
         found = table.connection.execute(
