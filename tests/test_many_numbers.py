@@ -107,6 +107,21 @@ def test_what_is_said_of_records_to_come_is_what_others_show(release):
     assert after < 0.95 * before, "so the assertion above is about something"
 
 
+def test_points_multiply_a_price_that_columns_multiply():
+    """And nothing is learned of a logarithm where a number may be negative; what is said of a point is said of that."""
+    draw = random.Random(8)
+    rows = []
+    for _ in range(500):
+        rooms, age, district = draw.randint(1, 8), draw.randint(0, 5), draw.choice("nesw")
+        price = round(20 * 1.5**rooms * 0.8**age * (1.5 if district == "n" else 1) * draw.uniform(0.8, 1.2))
+        rows.append({"price": price, "rooms": rooms, "age": age, "district": district, "rare": draw.randrange(40)})
+    found = fit(rows, "price", ["district"])
+    assert "points multiply the mean of price by 2.7" in str(found.points).splitlines()[0]
+    assert found.verify()["verified"]
+    below = fit([{**row, "price": row["price"] - 1000} for row in rows], "price", ["district"])
+    assert "a point is" in str(below.points).splitlines()[0]
+
+
 def test_points_from_a_file_say_nothing_of_records_to_come(release, tmp_path):
     """Somebody may have changed them: the figures were of those that were learned."""
     path = tmp_path / "points.json"

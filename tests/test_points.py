@@ -358,6 +358,28 @@ def test_edges_of_dense_numbers_have_few_digits_and_pieces_nearly_as_many_record
     assert all(len(f"{edge:g}".rstrip("0")) <= 2 for edge in edges), "with one or two digits: 1500, 7000"
 
 
+def test_columns_multiply_a_mean_where_that_says_more():
+    """Three columns of eight pieces, each with a share of the price, or a sum: which of both is found, and held-out sums are
+    nearer to the logarithm than those of sums would be; a table of factors adds up to the model.
+    """
+    draw = np.random.default_rng(3)
+    codes = draw.integers(0, 8, (800, 3))
+    for factors in (True, False):
+        mean = np.exp(0.4 * codes.sum(axis=1)) if factors else 10.0 + codes.sum(axis=1)
+        target = mean * draw.gamma(20, 1 / 20, 800)
+        lesson = teacher.Lesson(codes, (8, 8, 8), (True,) * 3, target, 0, factors=None)
+        choice, sums, _ = crossfit.crossfitted(lesson, crossfit.folds_of(target))
+        assert choice.factors == factors
+        assert np.corrcoef(sums[:, 0], np.log(mean) if factors else mean)[0, 1] > 0.98
+        decided = replace(lesson, factors=factors)
+        model = teacher.taught(decided, 30, paired=True)
+        assert teacher.tables_of(model, decided, 30).values(codes) == pytest.approx(model.values(codes, 30))
+        said = np.exp(model.values(codes, 30)) if factors else model.values(codes, 30)
+        assert said.mean() == pytest.approx(target.mean(), rel=0.02), "on the scale of the target"
+    below = replace(lesson, target=target - target.max())
+    assert not crossfit.crossfitted(replace(below, factors=False), crossfit.folds_of(below.target))[0].factors
+
+
 def test_a_score_is_learned_by_fewer_trees_where_there_is_no_time_for_more(monkeypatch):
     draw = np.random.default_rng(0)
     codes = draw.integers(0, 3, (600, 2))

@@ -25,19 +25,22 @@ OF_PAIRS = 1.5
 """Learning with pairs takes so many times as long as with single columns, as measured."""
 PAIRS = (0, 4, 8, 16, 32)
 SCALES = (20, 50)
-"""Points to a factor e in the odds, or to a standard deviation. Fewer are easier to read; ten tell 2 % less of a census."""
+"""Points to a factor e in the odds, or to about a standard deviation. Fewer are easier to read; ten tell 2 % less."""
 WORTH = 0.003
 """Share of what the best tells that is given up for what is simpler."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What cross-fitting chose: how many trees, which model, how many of its pairs, and how fine points are."""
+    """What cross-fitting chose: how many trees, which model, how many of its pairs, how fine points are, and whether columns
+    multiply a mean.
+    """
 
     trees: int
     paired: bool
     pairs: int
     scale: float
+    factors: bool = False
     hurried: bool = False
     """Whether more trees, or pairs of columns, were not tried since there was no time."""
 
@@ -46,26 +49,20 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple
     """What is worth having; the sums, constant included, that each record has by points learned without it; and the mean of
     the models, which tells more than any, and no less than one that is learned from all records (measured).
     """
-    nothing = _nothing(lesson)
-    models: dict[bool, list[Model]] = {}
-    trees: dict[bool, int] = {}
-    hurried, took = False, 0.0
-    for paired in [False, True] if len(lesson.sizes) > 1 else [False]:
-        if paired and not room_for(OF_PAIRS * took):
-            hurried = True
-            break
-        began = time.monotonic()
-        models[paired], loss = _learned(lesson, fold, paired, TREES, what)
-        took, hurried = time.monotonic() - began, hurried or len(loss) < TREES // STEP
-        if loss[-1 - len(loss) // 4] - loss[-1] > WORTH * (nothing - loss[-1]):
-            if room_for(MOST_TREES / TREES * took):
-                models[paired], loss = _learned(lesson, fold, paired, MOST_TREES, what)
-            else:
-                hurried = True
-        trees[paired] = STEP * (int(loss.argmin()) + 1)
+    nothing, ways = _nothing(lesson), [False, True] if lesson.factors is None else [lesson.factors]
+    alone = [_fitted(replace(lesson, factors=ways[0]), fold, False, what)]
+    more = len(ways) - 1 + OF_PAIRS * (len(lesson.sizes) > 1)
+    in_time = not more or room_for(more * alone[0].took)
+    if in_time:
+        alone += [_fitted(replace(lesson, factors=way), fold, False, what) for way in ways[1:]]
+    fitted = {False: min(alone, key=lambda one: one.loss)}
+    lesson = fitted[False].lesson
+    if in_time and len(lesson.sizes) > 1:
+        fitted[True] = _fitted(lesson, fold, True, what)
+    hurried = not in_time or any(one.hurried for one in fitted.values())
     tables = {
-        paired: [tables_of(model, lesson.of(fold != k), trees[paired]) for k, model in enumerate(models[paired])]
-        for paired in models
+        paired: [tables_of(model, lesson.of(fold != k), one.trees) for k, model in enumerate(one.models)]
+        for paired, one in fitted.items()
     }
 
     def tried(choice: Choice, rounded: bool = True) -> tuple[float, Floats]:
@@ -76,14 +73,48 @@ def crossfitted(lesson: Lesson, fold: npt.NDArray[Any], what: str = "") -> tuple
             sums[fold == k] = used.values(lesson.codes[fold == k], pairs)
         return float(_loss(sums / choice.scale if rounded else sums, lesson).sum()), sums
 
-    unit = 1.0 if lesson.classes else 1.0 / max(float(np.std(lesson.target)), 1e-300)
-    offers = [Choice(trees[False], False, 0, unit)]
-    offers += [Choice(trees[True], True, pairs, unit) for pairs in PAIRS[1:] if True in trees]
+    unit, multiplied = _unit(lesson), bool(lesson.factors)
+    offers = [Choice(fitted[False].trees, False, 0, unit, multiplied)]
+    offers += [Choice(fitted[True].trees, True, pairs, unit, multiplied) for pairs in PAIRS[1:] if True in fitted]
     chosen = _simplest(offers, lambda choice: tried(choice, rounded=False)[0], nothing)
     finer = [replace(chosen, scale=unit * scale) for scale in SCALES]
     chosen = _simplest(finer, lambda choice: tried(choice)[0], nothing)
     sums, mean = tried(chosen)[1].astype(np.int64), mean_of(tables[chosen.paired])
     return replace(chosen, hurried=hurried), sums, mean
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A model for each fold, learned without it, how many trees are best, and what the folds cost then."""
+
+    lesson: Lesson
+    models: list[Model]
+    trees: int
+    loss: float
+    took: float
+    hurried: bool
+
+
+def _fitted(lesson: Lesson, fold: npt.NDArray[Any], paired: bool, what: str) -> _Fitted:
+    """With more trees where the last of them still told much more, and there is time."""
+    began = time.monotonic()
+    models, loss = _learned(lesson, fold, paired, TREES, what)
+    took, hurried = time.monotonic() - began, len(loss) < TREES // STEP
+    if loss[-1 - len(loss) // 4] - loss[-1] > WORTH * (_nothing(lesson) - loss[-1]):
+        if room_for(MOST_TREES / TREES * took):
+            models, loss = _learned(lesson, fold, paired, MOST_TREES, what)
+        else:
+            hurried = True
+    return _Fitted(lesson, models, STEP * (int(loss.argmin()) + 1), float(loss.min()), took, hurried)
+
+
+def _unit(lesson: Lesson) -> float:
+    """What a scale of one is: a factor e in the odds or, in whole numbers, in the mean; or else a standard deviation."""
+    if lesson.classes:
+        return 1.0
+    if lesson.factors:
+        return float(max(1, round(1 / max(float(np.std(np.log(lesson.target[lesson.target > 0]))), 1e-3))))
+    return 1.0 / max(float(np.std(lesson.target)), 1e-300)
 
 
 def _learned(lesson: Lesson, fold: npt.NDArray[Any], paired: bool, trees: int, what: str) -> tuple[list[Model], Floats]:
@@ -148,7 +179,8 @@ def whole_numbered(tables: Tables, scale: float) -> Tables:
 def _loss(values: Floats, lesson: Lesson) -> Floats:
     """What a record costs: -log2 of the probability of its class, or the squared error."""
     if not lesson.classes:
-        return np.asarray((values[:, 0] - lesson.target) ** 2, dtype=np.float64)
+        mean = np.exp(values[:, 0]) if lesson.factors else values[:, 0]
+        return np.asarray((mean - lesson.target) ** 2, dtype=np.float64)
     logits = np.column_stack([np.zeros(len(values)), values[:, 0]]) if values.shape[1] == 1 else values
     top = logits.max(axis=1, keepdims=True)
     whole = top[:, 0] + np.log(np.exp(logits - top).sum(axis=1))

@@ -94,7 +94,7 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
             "Name the columns that are counted as they stand: use=… (--use).",
         )
     part = np.sort(np.random.default_rng(0).permutation(len(codes))[:CROSS_FITTED])
-    mean = None if numbers is None else Lesson(codes, *_pieces(columns), numbers, 0)
+    mean = None if numbers is None else _mean(codes, columns, numbers)
     found = [_learned(mean or _lesson(codes, columns, target, asked.target), part)]
     about = [asked.target]
     classes = [_classes(target, asked.target)]
@@ -161,6 +161,7 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
 def _learned(whole: Lesson, part: npt.NDArray[Any], what: str = "") -> Learned:
     """Points for one target, learned with cross-fitting on this part of the records; `what` is said of it."""
     choice, held_out, tables = crossfitted(whole.of(part), folds_of(whole.target[part]), what)
+    whole = replace(whole, factors=choice.factors)
     if len(part) < len(whole.codes):
         tell(f"learning points from {len(whole.codes)} records{what}")
         tables = tables_of(taught(whole, choice.trees, choice.paired), whole, choice.trees)
@@ -305,6 +306,12 @@ def _lesson(
     return Lesson(codes, *_pieces(columns), kept, len(named), tuple(named))
 
 
+def _mean(codes: npt.NDArray[np.int64], columns: Sequence[Column], numbers: Floats) -> Lesson:
+    """The mean of a number: columns may multiply one that is nowhere negative."""
+    factors = None if numbers.min() >= 0 < numbers.max() else False
+    return Lesson(codes, *_pieces(columns), numbers, 0, factors=factors)
+
+
 def _value(number: int, about: Sequence[Column]) -> str:
     """A value of the target, of one column or of several, by its number."""
     places = np.unravel_index(number, [len(column.values) + 1 for column in about])
@@ -321,6 +328,8 @@ def _contributions(tables: Tables, lesson: Lesson, columns: Sequence[Column]) ->
 def _in_words(lesson: Lesson, target: Sequence[Column], measured: bool) -> dict[str, Any]:
     """What points are about: one value of the target, its mean, or each of its values."""
     name = _name(target)
+    if lesson.factors:
+        return {"about": f"multiply the mean of {name} by 2.7"}
     if not lesson.classes:
         unit = "unit" if measured or target[0].edges is None else "interval"
         return {"about": f"are one {unit} of {name}"}

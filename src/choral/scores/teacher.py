@@ -61,6 +61,8 @@ class Model:
     found: Any
     rank: tuple[Codes, ...]
     pairs: tuple[Pair, ...]
+    level: float | None = None
+    """Where columns multiply a mean: that of all records, by which the target was divided."""
 
     def staged(self, codes: Codes) -> Iterator[Floats]:
         """f of records after one tree, after two, …; one column per sum."""
@@ -69,7 +71,7 @@ class Model:
         stages = self.found.staged_decision_function if several else self.found.staged_predict
         with one_thread("openmp"):  # trees are small: threads that wait for each other cost more
             for stage in stages(ordered):
-                yield _columns(stage)
+                yield _columns(stage if self.level is None else np.log(self.level * stage))
 
     def pairs_within(self, trees: int) -> tuple[Pair, ...]:
         """The pairs of columns that occur in one of the first so many trees: no other pair adds anything. (Branches of a tree
@@ -108,6 +110,8 @@ class Lesson:
     sizes    how many pieces each column has
     natural  which columns have pieces in an order of their own, as numbers do
     target   a class in 0, 1, … where there are `classes`, or else a number, whose mean is told
+    factors  whether columns multiply the mean, so that points are of its logarithm, instead of adding to it: a cellar adds a
+             share to the price of a house rather than a sum. None where this is not known.
     """
 
     codes: Codes
@@ -117,6 +121,7 @@ class Lesson:
     classes: int
     values: tuple[str, ...] = ()
     """What the classes are called."""
+    factors: bool | None = False
 
     def of(self, chosen: npt.NDArray[Any]) -> Lesson:
         """Some of the records."""
@@ -145,6 +150,7 @@ def taught(lesson: Lesson, trees: int, paired: bool) -> Model:
         allowed = [set(pair) for pair in pairs] + [{i} for i in range(len(sizes)) if i not in tried]
     kind = ensemble.HistGradientBoostingClassifier if lesson.classes else ensemble.HistGradientBoostingRegressor
     found = kind(
+        **({"loss": "poisson"} if lesson.factors else {}),  # the mean is right on the scale of the target, too
         learning_rate=RATE[len(codes) < FEW],
         max_iter=trees,
         max_leaf_nodes=LEAVES[len(codes) < FEW],
@@ -156,7 +162,10 @@ def taught(lesson: Lesson, trees: int, paired: bool) -> Model:
     )
     with one_thread("openmp"):
         # one thread: the same points on every machine, and several lose more than they win where other work runs
-        return Model(found.fit(ordered, lesson.target), rank, pairs)
+        if not lesson.factors:
+            return Model(found.fit(ordered, lesson.target), rank, pairs)
+        level = float(lesson.target.mean())
+        return Model(found.fit(ordered, lesson.target / level), rank, pairs, level)
 
 
 def tables_of(model: Model, lesson: Lesson, trees: int) -> Tables:
