@@ -20,7 +20,7 @@ from choral.release.chance import told_by_chance, told_of_size
 from choral.release.file import load_release
 from choral.release.fit import fit
 from choral.release.meaning import Meaning
-from choral.scores import crossfit, cut, pieces, teacher
+from choral.scores import crossfit, cut, learn, pieces, teacher
 from choral.show.commands.fit_words import first_lines, merging_words
 from choral.tables.columns import Column, labels
 from choral.tables.opening import open_table
@@ -376,8 +376,15 @@ def test_columns_multiply_a_mean_where_that_says_more():
         assert teacher.tables_of(model, decided, 30).values(codes) == pytest.approx(model.values(codes, 30))
         said = np.exp(model.values(codes, 30)) if factors else model.values(codes, 30)
         assert said.mean() == pytest.approx(target.mean(), rel=0.02), "on the scale of the target"
-    below = replace(lesson, target=target - target.max())
-    assert not crossfit.crossfitted(replace(below, factors=False), crossfit.folds_of(below.target))[0].factors
+
+
+@pytest.mark.parametrize(
+    ("numbers", "factors"), [([0, 1] * 50, None), ([-1, 1] * 50, False), ([0] * 91 + [1] * 9, False)]
+)
+def test_columns_do_not_multiply_what_is_negative_or_mostly_nothing(numbers, factors):
+    """Of a logarithm there is nothing to learn in a fold in which all is 0."""
+    found = learn._mean(np.zeros((100, 0), dtype=np.int64), [], np.array(numbers, dtype=float))
+    assert found.factors is factors
 
 
 def test_a_score_is_learned_by_fewer_trees_where_there_is_no_time_for_more(monkeypatch):

@@ -307,8 +307,8 @@ def _lesson(
 
 
 def _mean(codes: npt.NDArray[np.int64], columns: Sequence[Column], numbers: Floats) -> Lesson:
-    """The mean of a number: columns may multiply one that is nowhere negative."""
-    factors = None if numbers.min() >= 0 < numbers.max() else False
+    """The mean of a number: columns may multiply one that is nowhere negative, and not 0 in all but a few records."""
+    factors = None if numbers.min() >= 0 and np.count_nonzero(numbers) >= 2 * FOLDS else False
     return Lesson(codes, *_pieces(columns), numbers, 0, factors=factors)
 
 
