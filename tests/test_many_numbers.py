@@ -122,6 +122,12 @@ def test_points_multiply_a_price_that_columns_multiply():
     assert "a point is" in str(below.points).splitlines()[0]
 
 
+def test_a_number_that_nearly_all_records_have_is_called_that():
+    rows = [{**row, "price": 1 + abs(row["price"]) if i < 8 else 0} for i, row in enumerate(houses(500))]
+    with pytest.raises(ProblemError, match="Nearly all records of the table have one value of the target 'price'"):
+        fit(rows, "price", ["district"], utility="squares")
+
+
 def test_points_from_a_file_say_nothing_of_records_to_come(release, tmp_path):
     """Somebody may have changed them: the figures were of those that were learned."""
     path = tmp_path / "points.json"

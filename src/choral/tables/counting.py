@@ -137,10 +137,17 @@ def alphabets(
     if rows < SMALL and any(trouble.unique for trouble in found):
         raise too_small(rows, table.name)
     check(found)
-    target = ", ".join(_code(table, column) for column in columns if column.name in roles.reveal)
+    told = [column for column in columns if column.name in roles.reveal]
+    target = ", ".join(_code(table, column) for column in told)
     if len(_rows(table, f"SELECT DISTINCT {target} FROM {table.sql} WHERE TRUE{where} LIMIT 2")) == 1:
+        name = "+".join(roles.reveal)
+        if any(column.edges is not None for column in told):
+            raise ProblemError(
+                f"Nearly all records of {table.name} have one value of the target '{name}': too few are left to cut it at.",
+                f"Cut it where that matters (--bins '{name}=…'), or reveal a column that varies.",
+            )
         raise ProblemError(
-            f"The target '{'+'.join(roles.reveal)}' has one value in {table.name}: there is nothing to tell.",
+            f"The target '{name}' has one value in {table.name}: there is nothing to tell.",
             "Reveal a column that varies.",
         )
     return columns
