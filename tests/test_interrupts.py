@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import queue
@@ -18,6 +19,7 @@ from in_process import choral
 from scale import sensors
 
 import choral as ch
+from choral import threads
 from choral.design.limits import Limits, ending_all
 from choral.draw.hidden import put_file_in_place
 from choral.ledger.file import LedgerFile
@@ -291,3 +293,22 @@ def test_a_block_to_the_end_is_interrupted_after_it():
     with pytest.raises(KeyboardInterrupt):
         work()
     assert done
+
+
+def test_an_interrupt_while_libraries_are_looked_for_is_not_lost(monkeypatch):
+    """The system calls back with each library, and what is raised in there is dropped: it comes when all are found."""
+    found = []
+
+    def each(*_):
+        signal.raise_signal(signal.SIGINT)
+        found.append(0)
+        return 0
+
+    def looked():
+        ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(each)(0)
+        return found
+
+    monkeypatch.setattr(threads, "ThreadpoolController", looked)
+    with pytest.raises(KeyboardInterrupt):
+        threads._found.__wrapped__(0)
+    assert found == [0]
