@@ -1,7 +1,7 @@
 """How far choral reaches: alike samples, different sensors and scores; beside HiGHS, dit and the paper's companion code.
 
 Ratios are measured side by side in one run, and every disclosure in a process of its own, which gives its peak memory.
-Without options the run takes about three quarters of an hour, most of it for n = 18 and 20; `--full` goes further with
+Without options the run takes some seven minutes; `--long` adds n = 18 and 20, half an hour, and `--full` goes further with
 alike samples and scores. dit and the companion code run in environments of their own (DIT_PYTHON; COMPANION_PYTHON and
 COMPANION_PATH), where they are at hand.
 The picture goes to build/scale.svg.

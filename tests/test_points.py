@@ -292,6 +292,22 @@ def test_a_size_is_cut_within_what_is_protected():
     assert 100 in cut.cuts_of_sizes(sums, sums.astype(float), np.zeros(len(sums), dtype=np.int64), most=3)
 
 
+def test_very_many_kinds_of_records_are_cut_as_the_most_common_and_the_others_together(monkeypatch):
+    monkeypatch.setattr(cut, "KINDS", 3)
+    draw = np.random.default_rng(4)
+    sums = draw.integers(0, 12, 900)
+    kind = np.repeat(np.arange(30), [300, 200, 100, *[1] * 7, *[14] * 5, *[15] * 14, 13])
+    assert len(kind) == 900
+    draw.shuffle(kind)
+    numbers = sums * (1.0 + kind) + draw.normal(size=900)
+    together = np.where(kind < 3, kind, 3)
+    assert cut._common(kind, cut.ALIKE)[1] == 4
+    found = cut.cuts_of_sizes(sums, numbers, kind)
+    monkeypatch.setattr(cut, "KINDS", 4)
+    assert found == cut.cuts_of_sizes(sums, numbers, together)
+    assert len(found) > 1, "so the assertion above is about something"
+
+
 def test_a_record_has_no_part_in_what_is_said_of_it():
     """What a code says of a size, of records to come, is as if each were left out of the means; its error is that of a share
     of the variance: records count as much as leaving each out would change it.

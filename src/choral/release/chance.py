@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,8 +17,8 @@ from choral.problem.kernel import Floats
 class Sized:
     """How well codes tell how large a number is, of records that had no part in making them.
 
-    `variance` is that of the number, `explained` what the codes' means take off it, `error` its standard error as a share of
-    the variance, in the same unit.
+    `variance` is that of the number, `explained` what the codes' means take off it. `error` is the standard error of their
+    quotient, times the variance: how far what is explained may be off, but for what the variance itself is.
     """
 
     variance: float
@@ -35,7 +35,7 @@ class Sized:
 
 
 def told_of_size(
-    cells: Iterable[tuple[int, float, float, float]],
+    cells: Sequence[tuple[int, float, float, float]],
     shares: Floats,
     mass: Floats,
     said: Floats,
@@ -50,9 +50,8 @@ def told_of_size(
     table    from how many the means were taken, these among them: a record had its part in the mean of its own code, and is
              further from the mean of the others by 1 / (1 - its part)
     """
-    listed = np.array([row[1:] for row in cells])
     state = np.array([row[0] for row in cells])
-    n, total, square = listed.T
+    n, total, square = np.array([row[1:] for row in cells]).T
     whole = n.sum()
     middle = total.sum() / whole
     square, total = square - 2 * middle * total + middle**2 * n, total - middle * n  # from the middle, for the digits

@@ -26,8 +26,9 @@ MOST_BINS = 14
 MOST_SIZES = 20
 """Of a sum that tells how large a number is: where values are protected that differ much in it, each has few of the bins."""
 GROUPS = 300
-ALIKE = 20
-"""Records that are alike in what is protected, fewer than which are cut together with other such ones."""
+ALIKE, KINDS = 20, 200
+"""Records that are alike in what is protected are cut together with other such ones where they are fewer, or where there are
+more kinds: ten thousand take ten seconds, and tell nothing that could be seen."""
 WORTH = 0.995
 """The fewest bins that tell this share of what the most would."""
 
@@ -57,10 +58,9 @@ def cuts_of_sizes(
     >>> cuts_of_sizes(np.array([0, 1, 2, 3] * 50), np.array([0.0, 0, 9, 9] * 50), np.array([0, 0, 0, 1] * 50))
     (2,)
     """
-    kinds, kind, many = np.unique(alike, return_inverse=True, return_counts=True)
-    kind = np.where(many[kind] < copies * ALIKE, len(kinds), kind)
+    kind, values = _common(alike, copies * ALIKE)
     starts, group = _neighbours(sums)
-    n, values = len(starts), len(kinds) + 1
+    n = len(starts)
     place = group * values + kind
     above = numbers - numbers.mean()
     count = np.bincount(place, minlength=n * values).reshape(n, values).astype(np.float64)
@@ -76,6 +76,16 @@ def cuts_of_sizes(
         explained = ((totals[1:] - totals[i]) ** 2 / np.maximum(held, 1)).sum(axis=1)
         cost[i] = copies * variance * (held > 0).sum(axis=1) - explained
     return _cuts(starts, cost, most, _least)
+
+
+def _common(alike: Whole, least: int) -> tuple[Whole, int]:
+    """The kinds of records, numbered, the rare ones and those beyond the most common as one; and how many there are."""
+    _, kind, many = np.unique(alike, return_inverse=True, return_counts=True)
+    order = np.argsort(-many, kind="stable")[:KINDS]
+    kept = order[many[order] >= least]
+    number = np.full(len(many), len(kept))
+    number[kept] = np.arange(len(kept))
+    return number[kind.reshape(-1)], len(kept) + 1
 
 
 def _cuts(starts: Whole, cost: Floats, most: int, worth: Callable[[list[float]], int]) -> tuple[int, ...]:
