@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import statistics
 
 import numpy as np
@@ -17,7 +18,9 @@ from choral.problem.pose import problem_of
 from choral.problem.question import Question
 from choral.release import score
 from choral.release.fit import fit
+from choral.release.usefulness import forgotten
 from choral.scores import crossfit
+from choral.show.commands.fit_words import first_lines
 from choral.show.studio.copying import as_command, as_python
 from choral.show.studio.question import Choices
 from choral.solvers.coarse import with_coarse_target
@@ -242,3 +245,23 @@ def test_what_the_studio_asks_is_copied_with_its_purpose():
     assert choices.use is None
     assert "--utility bits" in as_command(choices, "t.csv", ["district"], ["price", "district", "rooms"])
     assert "utility='bits'" in as_python(choices, "t.csv", ["district"], ["price", "district", "rooms"])
+
+
+def test_a_size_that_is_told_of_these_records_alone_is_warned_of(release):
+    """A price that no column says anything about: what is told about the table is chance, and the first line says so."""
+    draw = random.Random(6)
+    rows = [{**row, "price": draw.randrange(500), "district": draw.randrange(12)} for row in houses(400)]
+    [line] = [line for line in first_lines(fit(rows, "price", ["district"])) if line.startswith("WARNING")]
+    assert re.match(
+        r"WARNING +of records to come this explains 0 % of the variance of price, where it explains \d", line
+    )
+    assert "what was learned holds for these records alone. Protect less" in line
+    assert forgotten(release) == ""
+
+
+def test_where_little_of_a_size_is_told_its_variance_is_named_and_why():
+    """The district says nearly all of the price, and a private code can say none of that."""
+    draw = random.Random(9)
+    rows = [{"price": 40 * d + draw.randrange(3), "district": d, "job": d % 7} for d in range(12) for _ in range(40)]
+    [line] = [line for line in first_lines(fit(rows, "price", ["district"])) if line.startswith("WARNING")]
+    assert "of the variance of price, where the columns explain > 99.9 %, because what is protected goes with" in line

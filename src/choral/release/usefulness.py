@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 
 from choral.describe.display import at_most, in_bits, percent
 from choral.describe.joint import Joint
 from choral.problem.kernel import Problem
+from choral.problem.moments import Moments
 from choral.problem.solution import Status
+from choral.problem.utility import Squares
 from choral.release.file import Release
 from choral.scores.learn import LEAST_ROWS
 from choral.tables.recipe import Recipe
@@ -36,6 +39,8 @@ def warning(release: Release) -> str:
     problem, law = found.problem, release.unmerged
     if recipe.law["kind"] != "frequencies" or recipe.after is not None or law is None:
         return ""
+    if isinstance(problem.utility, Squares):
+        return _little_explained(release)
     could = max(problem.information_of_states, told_by_columns(law, recipe))
     if could * recipe.table_rows < NOTHING or found.information >= LITTLE * could:
         return ""
@@ -57,6 +62,28 @@ def warning(release: Release) -> str:
     return f"{said} {_protection(law, recipe)}"
 
 
+def _little_explained(release: Release) -> str:
+    """The same of how large a number is: its variance counts, and not the bits that say which of many numbers it is.
+
+    What the states explain by chance is taken off: the variance that is left, for each of them, of so many records.
+    """
+    found, recipe = release.disclosure, release.recipe
+    problem, moments = found.problem, Moments.of(found.problem)
+    square = sum(Fraction(m * m, w) for w, m in zip(moments.weights, moments.first, strict=True) if w)
+    states = float(square / sum(moments.weights) - moments.mean**2)
+    variance = float(moments.variance)
+    could = (states - (problem.size - 1) * (variance - states) / recipe.table_rows) * float(moments.step**2)
+    if could <= 0 or found.value >= LITTLE * could:
+        return ""
+    if found.value_bound >= LITTLE * could and (said := in_no_time(release)):
+        return said
+    here, there = (percent(x / variance / float(moments.step**2)) for x in (found.value, could))
+    why = "what is protected goes with the target: protect fewer columns, or use more that are not protected"
+    if found.value_bound >= LITTLE * could:
+        why = "the search ended early: give it more time"
+    return f"this explains {here} of the variance of {problem.target.name}, where the columns explain {there}, because {why}"
+
+
 def in_no_time(release: Release) -> str:
     """That nothing is told since the search was stopped before it found anything; nothing where that is not so."""
     found = release.disclosure
@@ -70,12 +97,21 @@ def in_no_time(release: Release) -> str:
 
 def forgotten(release: Release) -> str:
     """That hardly anything of what is told about the table is told about records to come; nothing where it is."""
-    to_come = release.meaning.estimated
-    if to_come is None or not release.information or to_come.bits >= LITTLE * release.information:
+    to_come, size = release.meaning.estimated, release.meaning.by_size
+    if size is not None:
+        here, there = release.disclosure.value, max(0.0, size.explained)
+        of = f"of the variance of {release.disclosure.problem.target.name}"
+        said = f"explains {percent(there / size.variance)} {of}, where it explains {percent(here / size.variance)} of these"
+    elif to_come is not None:
+        here, there = release.information, to_come.bits
+        said = f"tells {in_bits(there)}, where it tells {in_bits(here)} of these"
+    else:
+        return ""
+    if not here or there >= LITTLE * here:
         return ""
     return (
-        f"of records to come this tells {in_bits(to_come.bits)}, where it tells {in_bits(release.information)} of these: "
-        "what was learned holds for these records alone. Protect less, or against less (--against), or take more records"
+        f"of records to come this {said}: what was learned holds for these records alone. Protect less, or against less "
+        "(--against), or take more records"
     )
 
 
