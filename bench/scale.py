@@ -31,7 +31,8 @@ import choral as ch
 from choral.problem.form import centred_rows, incidence
 from choral.problem.pose import pose
 from choral.solvers import reference
-from choral.solvers.lines.interior_point import InteriorPoint, repaired_bound
+from choral.solvers.lines.interior_point import InteriorPoint
+from choral.solvers.lines.program import repaired_bound
 from choral.solvers.lines.sandwich import sandwiched
 
 PRIOR = [F(2, 3), F(1, 3)]

@@ -24,7 +24,7 @@ from choral.show.commands.fit_words import first_lines
 from choral.show.studio.copying import as_command, as_python
 from choral.show.studio.question import Choices
 from choral.solvers.coarse import with_coarse_target
-from choral.solvers.lines.interior_point import equality_error
+from choral.solvers.lines.program import equality_error
 from choral.solvers.lines.sandwich import Sandwich, conditional_entropy
 from choral.solvers.lines.tangents import sharpened
 from choral.tables.points import Points, read_points

@@ -27,8 +27,9 @@ from choral.solvers.lines import chunks as chunks_of
 from choral.solvers.lines.chords import ENTROPY, chord_costs, interpolated_multipliers, slopes
 from choral.solvers.lines.classes import ClassesFirst
 from choral.solvers.lines.indicators import ByIndicators, Indicators
-from choral.solvers.lines.interior_point import InteriorPoint, equality_error, repaired_bound
+from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.partition import Sizes, finest, whiten
+from choral.solvers.lines.program import equality_error, repaired_bound
 from choral.solvers.lines.refinement import enclosed
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
 from choral.solvers.lines.sandwich import conditional_entropy, sandwiched

@@ -2,6 +2,6 @@
 
 Comes in: a `Problem` whose target has few values, perhaps with budgets or further laws. Goes out: a `Rough` channel, private
 up to rounding, with a bound by lines, its status and its history. `Sandwich` and `Budgeted` are called alike. `refinement`
-is the one search, over cells that are `chords` or simplices (`simplex`); `interior_point` solves the programs. Imports:
-problem, describe, proofs, and of the solvers `fewer_codes`.
+is the one search, over cells that are `chords` or simplices (`simplex`); `interior_point` solves the programs, and where
+states are very many `annealing`, from a `sample` on. Imports: problem, describe, proofs, and of the solvers `fewer_codes`.
 """

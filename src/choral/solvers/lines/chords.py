@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from choral.describe.entropy import binary_entropies
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.chunks import Array
-from choral.solvers.lines.interior_point import LPResult
 from choral.solvers.lines.partition import whiten
-from choral.solvers.lines.refinement import Codes, Next
+from choral.solvers.lines.program import LPResult
+from choral.solvers.lines.refinement import EVERY, Codes, Next
 
 KNOT_GRID = 2**62
 """Knots are rounded to this grid for the certificate, finer than floats; the bound is computed for the rounded ones."""
@@ -189,9 +189,9 @@ class Chords:
         """What a code that tells the state costs."""
         return float(self.p @ self.curve.value(self.q))
 
-    def costs(self) -> Array:
+    def costs(self, rows: slice = EVERY) -> Array:
         """C[s, l]."""
-        return self.curve.chords(self.knots, self.q)
+        return self.curve.chords(self.knots, self.q[rows])
 
     def codes(self, z: Array) -> Codes:
         """What each code costs beyond what its chord says."""

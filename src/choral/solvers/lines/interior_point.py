@@ -1,75 +1,15 @@
-"""A primal-dual interior-point method for linear programs over lines (docs/mathematics.md).
-
-Minimise Σ z_sl C_sl over z ≥ 0 with Σ_l z_sl = p_s for every state and Mᵀ z_l = 0 for every line. For any multipliers
-nu (one row per line) Σ_s p_s min_l (C_sl - M_s·nu_l) bounds the optimum from below, so every iterate gives a valid
-interval. Bounds are evaluated in floating point here; `choral.exact` proves them.
-"""
+"""A primal-dual interior-point method for programs over lines (docs/mathematics.md): every iterate gives a valid interval."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from choral.solvers.lines.chunks import Array, Chunks, threads
-from choral.solvers.lines.elimination import Elimination, centred_duals, elimination, works
-from choral.solvers.lines.partition import Basis
-from choral.threads import one_thread
-
-Status = Literal["optimal", "stopped", "iteration limit", "stalled"]
-
-EXACT = 1e-14
-"""Equalities that hold to this (relative to the largest mass) are not restored further."""
-
-
-# --------------------------------------------------------------------------- results
-
-
-@dataclass(frozen=True)
-class LPResult:
-    """A feasible channel and multipliers for one sandwich linear program.
-
-    ``z`` is positive and meets the equalities to rounding; ``primal`` is its cost;
-    ``dual`` is the repaired bound of ``nu``, so ``dual <= optimum <= primal`` up to
-    rounding whatever the status says.
-    """
-
-    z: Array
-    nu: Array
-    primal: float
-    dual: float
-    iterations: int
-    status: Status
-
-
-def repaired_bound(C: Array, p: Array, M: Array, nu: Array, chunk: int = 4096) -> float:
-    """Return ``sum_s p_s min_l (C_sl - M_s . nu_l)``, a lower bound for any ``nu``."""
-    total = 0.0
-    for start in range(0, len(p), chunk):
-        rows = slice(start, start + chunk)
-        total += float(p[rows] @ (C[rows] - M[rows] @ nu.T).min(axis=1))
-    return total
-
-
-def equality_error(z: Array, p: Array, M: Array) -> float:
-    """Return the largest violation of ``z.sum(1) == p`` and ``M.T z == 0`` (M scaled to 1)."""
-    rows = float(np.abs(z.sum(axis=1) - p).max())
-    if M.size == 0:
-        return rows
-    size = np.maximum(1.0, np.abs(M).max(axis=0))
-    return max(rows, float((np.abs(M.T @ z).max(axis=1) / size).max()))
-
-
-def rounding_margin(C: Array, p: Array, M: Array, nu: Array) -> float:
-    """Return a bound on the rounding error of ``repaired_bound`` (and of ``p @ M == 0``)."""
-    size = float((p @ np.abs(M)) @ np.abs(nu).max(axis=0)) if M.size else 0.0
-    size += float(np.abs(C).max() * p.sum())
-    return float(2 * (M.shape[1] + 4) * np.finfo(float).eps * size)
-
+from choral.solvers.lines.chunks import Array, Chunks
+from choral.solvers.lines.elimination import Elimination, centred_duals, elimination
+from choral.solvers.lines.program import LineSolver, Outcome, Program, Status, Stop, Watch
+from choral.solvers.lines.restoration import restored
 
 STEP = 0.995
 """How far towards the boundary a step may go: nearer, and the next step is short."""
@@ -81,8 +21,6 @@ SHORT = 0.1
 """A step below this is followed by a centring step."""
 PATIENCE = 8
 """So many steps in a row that are short in both spaces mean that floats are exhausted."""
-RESTORATIONS = 3
-"""Steps at most that bring the result back onto the equalities; the first does nearly all."""
 WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.001, 10.0, 0.3
 """A warm start: the share of the uniform channel that is mixed in, its barrier in units of its complementarity, and the least
 complementarity in units of that barrier. Chosen by the iterations of the second and third level on sensors and tables."""
@@ -90,92 +28,32 @@ FEASIBLE, PART_MISSING = 1e-7, 0.3
 """Equalities that hold to this, or to this part of the tolerance, are restored to rounding afterwards."""
 LARGE_PIECE, SMALL_PIECE = 1024, 32_768
 """States of a piece at most, whose columns then fit a cache; but at least so many numbers: handing less over costs more."""
-WORTH_THREADS = 3e9
-"""Products of a factorisation from which handing work over to threads pays: with fewer, one is faster by the clock too."""
-MOST_WORKERS = 8
-"""Threads at most: beyond this the pieces are small and memory is what limits."""
 
 
 @dataclass(frozen=True)
-class InteriorPoint:
-    """Mehrotra's predictor-corrector method for sandwich linear programs.
+class InteriorPoint(LineSolver):
+    """Mehrotra's predictor-corrector method; stops after `max_iterations` factorisations."""
 
-    tolerance          stop when the duality gap (in the unit of the costs) is at most this
-    max_iterations     stop after this many factorisations
-    workers            Python threads, each with one BLAS thread; None: one per core, at most 8, where that is faster
-    """
-
-    tolerance: float = 1e-9
     max_iterations: int = 100
-    workers: int | None = None
 
-    @property
-    def threads(self) -> int:
-        """As many as there will be."""
-        return self.workers or min(MOST_WORKERS, os.cpu_count() or 1)
-
-    def solve(
-        self,
-        C: Array,
-        p: Array,
-        M: Array,
-        z0: Array | None = None,
-        should_stop: Callable[[], bool] | None = None,
-        callback: Callable[[int, float, float], None] | None = None,
-        nu0: Array | None = None,
-        basis: Basis | None = None,
-    ) -> LPResult:
-        """Minimise ``sum z C`` over ``z >= 0``, ``z.sum(1) = p``, ``M.T z = 0``.
-
-        ``z0`` is a feasible channel to start from and ``nu0`` multipliers to start
-        from, ``basis`` what `Basis.of` gave for p and M;
-        ``callback(iteration, primal, dual)`` sees the interval of each iterate;
-        ``should_stop`` is asked once per iteration.  Whatever ends the iteration, the
-        result is a positive channel that meets the equalities and a valid bound.
-        """
-        C, p, M = (np.ascontiguousarray(a, dtype=float) for a in (C, p, M))
-        with one_thread("blas"):
-            basis = basis or Basis.of(p, M)
-        large = min(works(basis.sizes, C.shape[1]).values()) >= WORTH_THREADS
-        workers = self.workers or (self.threads if large else 1)
-        with threads(workers) as pool:
-            main, unwhite = basis.main, basis.back
-            nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(unwhite).T
-            z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
-            run = _Run(self, C[main], p[main], basis, pool, workers)
-            z_main, nu_white, iterations, status = run.solve(z_main, nu_white, should_stop, callback)
-        weight = z_main.sum(axis=0)
-        nu = (nu_white - weight @ nu_white / weight.sum()) @ unwhite.T  # the smallest gauge
-        if main.all():
-            z = z_main
-        else:
-            z = np.empty_like(C)
-            z[main] = z_main
-            share = z_main.sum(axis=0)
-            z[~main] = p[~main, None] * (share / share.sum())
-        primal = float(np.einsum("sl,sl->", z, C))
-        return LPResult(z, nu, primal, repaired_bound(C, p, M, nu), iterations, status)
+    def run(self, program: Program, should_stop: Stop | None, callback: Watch | None) -> Outcome:
+        """From where the program says, or from the uniform channel."""
+        run = _Run(self, program)
+        return run.solve(program.z, program.nu, should_stop, callback)
 
 
 class _Run:
     """One run of the interior-point method on whitened constraints."""
 
-    def __init__(
-        self,
-        options: InteriorPoint,
-        C: Array,
-        p: Array,
-        basis: Basis,
-        pool: ThreadPoolExecutor | None,
-        workers: int,
-    ) -> None:
-        self.options, self.C, self.p, self.M, self.basis = options, C, p, basis.white, basis
-        states, lines = C.shape
+    def __init__(self, options: InteriorPoint, program: Program) -> None:
+        self.options, self.basis = options, program.basis
+        self.C, self.p, self.M = program.C, program.p, program.M
+        states, lines = self.C.shape
         rank = self.M.shape[1]
-        size = max(min(LARGE_PIECE, -(-states // workers)), SMALL_PIECE // lines)
-        self.chunks = Chunks(states, size, pool, workers)
-        self.z = np.empty_like(C)
-        self.s = np.empty_like(C)
+        size = max(min(LARGE_PIECE, -(-states // program.workers)), SMALL_PIECE // lines)
+        self.chunks = Chunks(states, size, program.pool, program.workers)
+        self.z = np.empty_like(self.C)
+        self.s = np.empty_like(self.C)
         self.lam = np.empty(states)
         self.nu = np.zeros((lines, rank))
 
@@ -210,12 +88,12 @@ class _Run:
         self,
         z0: Array | None,
         nu0: Array | None,
-        should_stop: Callable[[], bool] | None,
-        callback: Callable[[int, float, float], None] | None,
-    ) -> tuple[Array, Array, int, Status]:
+        should_stop: Stop | None,
+        callback: Watch | None,
+    ) -> Outcome:
         """Iterate; return the channel, the multipliers, the iterations and why it ended."""
         if self.C.shape[1] == 1:
-            return self.p[:, None].copy(), self.nu, 0, "optimal"
+            return Outcome(self.p[:, None].copy(), self.nu, 0, "optimal")
         self.start(z0, nu0)
         best_dual, best_nu = float(self.p @ (self.C - self.M @ self.nu.T).min(axis=1)), self.nu.copy()
         status: Status = "iteration limit"
@@ -250,8 +128,8 @@ class _Run:
                 break
             centring = min(steps) < SHORT
             short_steps = short_steps + 1 if max(steps) < SHORT else 0
-        self.restore()
-        return self.z, best_nu, iteration, status
+        restored(self.z, self.p, self.M, self.eliminate)
+        return Outcome(self.z, best_nu, iteration, status)
 
     def residuals(self, d: Array) -> tuple[Array, Array, float, float]:
         """Set ``d = z / s``; return what rows and columns lack, the gap and the cost."""
@@ -375,27 +253,3 @@ class _Run:
         self.lam += dual_step * dlam
         self.nu += dual_step * dnu
         return primal_step, dual_step
-
-    def restore(self) -> None:
-        """Bring the channel back onto the equalities, weighted by its own squares."""
-        z, p, M = self.z, self.p, self.M
-        d, system = np.empty_like(z), None
-        for _ in range(RESTORATIONS):
-            row_gap = p - z.sum(axis=1)
-            column_gap = -(z.T @ M)
-            if np.abs(row_gap).max() <= EXACT * p.max() and np.abs(column_gap).max(initial=0) <= EXACT:
-                return
-            try:
-                if system is None:
-                    np.divide(z * z, p[:, None], out=d)
-                    system = self.eliminate(d)
-                dlam, dnu = system.solve(np.zeros_like(z), row_gap, column_gap)
-            except np.linalg.LinAlgError:
-                return
-            change = d * (dlam[:, None] + M @ dnu.T)
-            if not np.isfinite(change).all():
-                return
-            shrink = float(np.max(-change / z))
-            if shrink > 0.5:  # the weights are no longer those of the point
-                system = None
-            z += min(1.0, 0.5 / max(shrink, 1e-300)) * change

@@ -18,15 +18,10 @@ import numpy as np
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.chunks import Array
-from choral.solvers.lines.interior_point import (
-    InteriorPoint,
-    LPResult,
-    equality_error,
-    repaired_bound,
-    rounding_margin,
-)
+from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.memory import fits, too_large
 from choral.solvers.lines.partition import Basis
+from choral.solvers.lines.program import LineSolver, LPResult, equality_error, repaired_bound, rounding_margin
 
 Progress = Callable[[float, float, str], None]
 Ahead = Callable[[int], None]
@@ -38,10 +33,6 @@ def nothing_ahead(lines: int) -> None:
 
 FEASIBILITY = 1e-11
 """A channel that misses its equalities by more than this is not reported."""
-LP_SHARE = 0.03
-"""Each linear program is solved to this share of the gap: more would be lost at the next refinement ..."""
-LP_TARGET = 0.1
-"""... but no further than this share of the target."""
 HARDER = 0.05
 """After a level without progress the next program is solved to this share of what was asked for, again and again."""
 LEAST_ACCURACY = 1e-13
@@ -52,6 +43,10 @@ PATIENCE = 5
 """... and after so many of them the search has stalled."""
 LEVELS = 30
 """Levels at most: the gap falls about tenfold in each, so these are never reached where floats suffice."""
+
+PIECE = 65_536
+"""States for which the lines of a finer certificate are computed at once: they are many, and needed once."""
+EVERY = slice(None)
 
 CellsT = TypeVar("CellsT", bound="Cells")
 
@@ -70,8 +65,17 @@ class Next(Generic[CellsT]):
     """Cells that were cut, a feasible channel on their lines, and multipliers with which the bound does not fall."""
 
     cells: CellsT
-    z: Array
+    z: Array | None
+    nu: Array | None
+
+
+@dataclass(frozen=True)
+class Start(Generic[CellsT]):
+    """Cells of the first level, with multipliers, and what their search had for a target."""
+
+    cells: CellsT
     nu: Array
+    target: float
 
 
 class Cells(Protocol):
@@ -92,8 +96,8 @@ class Cells(Protocol):
         """What a code that tells the state costs."""
         ...
 
-    def costs(self) -> Array:
-        """C[s, l]: line l at state s."""
+    def costs(self, rows: slice = EVERY) -> Array:
+        """C[s, l]: line l at state s, of these states."""
         ...
 
     def codes(self, z: Array) -> Codes:
@@ -149,7 +153,7 @@ class Level:
 class Enclosure(Generic[CellsT]):
     """A private channel with its information, and cells with multipliers that prove `upper_bound`.
 
-    ``z`` is p(s, y), one row per state.
+    ``z`` is p(s, y), one row per state; ``last`` are the cells and the multipliers of the last program.
     """
 
     z: Array
@@ -159,6 +163,7 @@ class Enclosure(Generic[CellsT]):
     upper_bound: float
     history: tuple[Level, ...]
     status: Status
+    last: tuple[CellsT, Array]
 
     @property
     def gap(self) -> float:
@@ -184,8 +189,9 @@ def enclosed(
     rel_tol: float | None = None,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
-    solver: InteriorPoint | None = None,
+    solver: LineSolver | None = None,
     ahead: Ahead = nothing_ahead,
+    start: Start[CellsT] | None = None,
 ) -> Enclosure[CellsT]:
     """Enclose what a private channel can save of the prior's cost, from one cell (or few) on.
 
@@ -193,6 +199,7 @@ def enclosed(
 
     Ends when the gap is at most ``tol`` or at most ``rel_tol`` times what is saved, when ``should_stop()`` says so, or when
     the next level would not fit the memory; raises `TooLargeError`, before anything is taken, where the first does not.
+    With a ``start`` the first level is solved whatever `should_stop` says: a solver that is stopped makes a channel of it.
     """
     best = _Best(cells, p, M, progress)
     solver = solver or InteriorPoint()
@@ -203,10 +210,12 @@ def enclosed(
 
     if best.gap <= wanted():
         return best.result(Status.OPTIMAL)
-    cells, z0, nu0, idle, basis = cells.first(), None, None, 0, Basis.of(p, M)
+    following = Next(cells.first(), None, None) if start is None else Next(start.cells, None, start.nu)
+    idle, basis = 0, Basis.of(p, M)
     for level in range(LEVELS):
+        cells, z0, nu0 = following.cells, following.z, following.nu
         ahead(cells.lines)
-        if stopped():
+        if stopped() and not (level == 0 and start):
             return best.result(Status.STOPPED)
         if not fits(basis.sizes, cells.lines, solver.threads):
             if level == 0:
@@ -214,7 +223,10 @@ def enclosed(
             best.say(f"{cells.lines} lines would not fit the memory")
             break
         before, began = best.gap, time.monotonic()
-        accuracy = max(HARDER**idle * max(LP_TARGET * wanted(), LP_SHARE * best.gap), LEAST_ACCURACY)
+        if level == 0 and start is not None:
+            accuracy = max(solver.of_target * start.target, LEAST_ACCURACY)
+        else:
+            accuracy = max(HARDER**idle * max(solver.of_target * wanted(), solver.of_gap * best.gap), LEAST_ACCURACY)
         C = cells.costs()
         watch = best.watcher(level, cells.lines)
         lp = replace(solver, tolerance=accuracy).solve(C, p, M, z0, stopped, watch, nu0, basis)
@@ -226,14 +238,24 @@ def enclosed(
         if lp.status == "stalled" and best.gap > 0.9 * before:
             if z0 is None:
                 return best.result(Status.STALLED)
-            z0 = nu0 = None  # the same cells again, from a cold start
+            following = Next(cells, None, None)  # the same cells again, from a cold start
             continue
         idle = idle + 1 if best.gap > PROGRESS * before else 0
         if idle >= PATIENCE:
             return best.result(Status.STALLED)
         following = cells.refined(lp, codes, best.gap, wanted())
-        cells, z0, nu0 = following.cells, following.z, following.nu
     return best.result(Status.LEVEL_LIMIT)
+
+
+def proved(cells: Cells, p: Array, M: Array, nu: Array) -> tuple[float, float]:
+    """What cells with multipliers prove, and the rounding error of that; in pieces of the states."""
+    dual = margin = 0.0
+    for start in range(0, len(p), PIECE):
+        rows = slice(start, start + PIECE)
+        C = cells.costs(rows)
+        dual += repaired_bound(C, p[rows], M[rows], nu)
+        margin += rounding_margin(C, p[rows], M[rows], nu)
+    return dual, margin
 
 
 class _Best(Generic[CellsT]):
@@ -245,6 +267,7 @@ class _Best(Generic[CellsT]):
         self.everything = cells.prior_cost - cells.least_cost
         self.z, self.information = p[:, None].copy(), 0.0
         self.history: list[Level] = []
+        self.last = cells, np.zeros((cells.lines, M.shape[1]))
         self.cells, self.nu, self.upper_bound = cells, np.zeros((cells.lines, M.shape[1])), math.inf
         self._keep(cells, self.nu)
         for other, nu in cells.simple_bounds():
@@ -268,6 +291,7 @@ class _Best(Generic[CellsT]):
 
     def record(self, cells: CellsT, C: Array, lp: LPResult, seconds: float) -> Codes:
         """Keep what the level improved; return the codes of its channel."""
+        self.last = cells.kept(), lp.nu
         codes = cells.codes(lp.z)
         z = cells.channel(lp.z)
         saved = self.prior_cost - cells.cost(z)
@@ -287,12 +311,16 @@ class _Best(Generic[CellsT]):
 
     def _keep(self, cells: CellsT, nu: Array, C: Array | None = None, dual: float | None = None) -> None:
         """Keep the certificate if its bound, less its rounding error, is the best."""
-        C = cells.costs() if C is None else C
-        dual = repaired_bound(C, self.p, self.M, nu) if dual is None else dual
-        bound = self.prior_cost - dual + rounding_margin(C, self.p, self.M, nu)
+        if C is None or dual is None:
+            dual, margin = proved(cells, self.p, self.M, nu)
+        else:
+            margin = rounding_margin(C, self.p, self.M, nu)
+        bound = self.prior_cost - dual + margin
         if bound < self.upper_bound:
             self.upper_bound, self.cells, self.nu = bound, cells.kept(), nu
 
     def result(self, status: Status) -> Enclosure[CellsT]:
         upper_bound = max(self.upper_bound, self.information)
-        return Enclosure(self.z, self.cells, self.nu, self.information, upper_bound, tuple(self.history), status)
+        return Enclosure(
+            self.z, self.cells, self.nu, self.information, upper_bound, tuple(self.history), status, self.last
+        )

@@ -17,8 +17,9 @@ from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.chords import ENTROPY, Chords
-from choral.solvers.lines.interior_point import InteriorPoint
+from choral.solvers.lines.program import LineSolver
 from choral.solvers.lines.refinement import Ahead, Enclosure, Progress, enclosed, nothing_ahead
+from choral.solvers.lines.sample import chords_enclosed
 from choral.solvers.lines.simplex import Simplices
 from choral.solvers.lines.thinning import thinned
 
@@ -73,12 +74,12 @@ def sandwiched(
     rel_tol: float | None = None,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
-    solver: InteriorPoint | None = None,
+    solver: LineSolver | None = None,
     ahead: Ahead = nothing_ahead,
 ) -> Enclosure[Chords] | Enclosure[Simplices]:
     """Enclose the largest I(W;Y) over private channels, in bits: p(s), centred equations M, and P(w | s), a row per state."""
     if Q.shape[1] == 2:
-        return enclosed(
+        return chords_enclosed(
             Chords.over(ENTROPY, p, M, Q[:, 1]), p, M,
             tol=tol, rel_tol=rel_tol, progress=progress, should_stop=should_stop, solver=solver, ahead=ahead,
         )  # fmt: skip

@@ -17,8 +17,8 @@ import numpy as np
 from choral.describe.entropy import entropies, weighted_entropies
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.chunks import Array
-from choral.solvers.lines.interior_point import LPResult
-from choral.solvers.lines.refinement import Codes, Next
+from choral.solvers.lines.program import LPResult
+from choral.solvers.lines.refinement import EVERY, Codes, Next
 from choral.solvers.lines.regular_cells import RegularCells, Vertex, to_grid
 
 GRID_BITS = 36
@@ -86,9 +86,9 @@ class Simplices:
         """No posterior has a smaller coordinate."""
         return np.asarray(self.Q.min(axis=0), dtype=np.float64)
 
-    def costs(self) -> Array:
+    def costs(self, rows: slice = EVERY) -> Array:
         """C[s, l]."""
-        return np.asarray(self.Q @ self.hull.coefficients[self.ids].T, dtype=np.float64)
+        return np.asarray(self.Q[rows] @ self.hull.coefficients[self.ids].T, dtype=np.float64)
 
     def codes(self, z: Array) -> Codes:
         """What each code costs beyond its line."""

@@ -13,8 +13,9 @@ import numpy as np
 
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
-from choral.solvers.lines.interior_point import InteriorPoint, equality_error
+from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.partition import Basis
+from choral.solvers.lines.program import equality_error
 from choral.solvers.lines.refinement import FEASIBILITY
 from choral.solvers.lines.sandwich import conditional_entropy, shares
 

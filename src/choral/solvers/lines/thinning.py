@@ -18,8 +18,8 @@ from scipy.linalg import LinAlgError
 from choral.problem.kernel import Floats
 from choral.solvers.lines.chunks import Chunks, threads
 from choral.solvers.lines.elimination import elimination
-from choral.solvers.lines.interior_point import EXACT
 from choral.solvers.lines.partition import Basis
+from choral.solvers.lines.restoration import EXACT
 
 SHARES = (1e-3, 1e-4, 1e-5)
 """Entries below this share of their state are dropped; the first with which no information is lost is taken."""

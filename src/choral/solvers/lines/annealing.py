@@ -1,0 +1,336 @@
+"""Programs over lines with very many states: every state chooses among the lines softly, and ever less so.
+
+The multipliers nu maximise Σ_s p_s softmin_ε(C_s - M_s·nu), whose gradient is what the channel p_s softmax(-(C_s - M_s·nu)/ε)
+lacks of the equations, and whose value is below the optimum by what softness costs: ε times the entropy of a state's choice.
+Many states make this smooth. Newton steps, held back where a line has hardly any mass, follow the path to small ε; there
+nearly every state has one line or two, so that a step takes sums over those, where an interior point has every state on
+every line. It needs multipliers to start from (those of a sample); where it fails, the interior point goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from choral.solvers.lines.chunks import Array, Chunks
+from choral.solvers.lines.elimination import elimination
+from choral.solvers.lines.factors import Cholesky
+from choral.solvers.lines.interior_point import InteriorPoint
+from choral.solvers.lines.program import LineSolver, Outcome, Program, Status, Stop, Watch
+from choral.solvers.lines.restoration import restored
+
+PIECE = 16_384
+"""States of a piece at most: of so many, hundreds choose each line, and are multiplied at once."""
+CHOSEN = 1e-5
+"""Choices rarer than this have no part in the second derivatives, only in the first: steps are hardly less good."""
+FIRST, HOTTER = 4.0, 4.0
+"""Where it begins: the softness in units of the tolerance, and by what it grows until the start is near the path."""
+FAR = 1.5
+"""Newton's decrement, in units of the softness, up to which a start is near the path ..."""
+NEAR = 0.03
+"""... and below which a point is on it."""
+COOLER = 0.4
+"""By which the softness falls at a point on the path: at less, the next point is off it."""
+HELD, RELEASED, FIRMER, FIRMEST = 1e-5, 0.25, 3.0, 10.0
+"""What holds multipliers back, in units of a line's mass: at first; times this at least after a good step; times this after a
+bad one, and its powers after more; and where even so much does not help, floats are exhausted."""
+BAD = 0.1
+"""A step that gains less than this share of what its quadratic model promises is not taken."""
+IDLE = 1e-4
+"""Lines with less mass than this have no code at the end: their few states would take as many steps as all others."""
+RAISED = 6
+"""Steps with all lines after that, for the bound."""
+MET = 1e-13
+"""Equations that hold to this, over all lines, are met."""
+ROUNDING = 1e-14
+"""Gains below this are rounding."""
+STEPS = 200
+"""Evaluations at most; 40 to 90 are usual."""
+LITTLE = 1e-6
+"""The share of a channel that tells nothing in what is found: exact channels are made by changing entries above zero."""
+MIXED = (0.02, 0.1, 0.4)
+"""Shares of a channel that tells nothing, mixed in where the search is stopped before the equations hold."""
+MENDED = 8
+"""Steps that may take to meet them then."""
+
+
+@dataclass(frozen=True)
+class Annealing(LineSolver):
+    """Soft choices, from given multipliers on; without any, or where it fails, the interior point."""
+
+    of_gap: ClassVar[float] = 0.1
+    of_target: ClassVar[float] = 0.4
+    """Less would take long: the last softness is the hardest. And codes cost less than their lines say."""
+
+    def run(self, program: Program, should_stop: Stop | None, callback: Watch | None) -> Outcome:
+        """Follow the path down to what the tolerance asks, then meet the equations."""
+        if program.nu is None or program.C.shape[1] == 1:
+            return InteriorPoint(self.tolerance, self.workers).run(program, should_stop, callback)
+        try:
+            return _Path(program, self.tolerance, should_stop, callback).followed()
+        except np.linalg.LinAlgError:
+            return InteriorPoint(self.tolerance, self.workers).run(program, should_stop, callback)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Multipliers and a softness: the value there, the bound, what softness costs, the masses of lines, and derivatives."""
+
+    nu: Array
+    softness: float
+    value: float
+    bound: float
+    cost: float
+    mass: Array
+    moments: Array
+    drift: Array
+    curvature: Array
+
+
+class _StoppedError(Exception):
+    """Whoever asked wants no more."""
+
+
+class _Path:
+    """One run, from the start of a program to a channel that meets the equations."""
+
+    def __init__(self, program: Program, tolerance: float, should_stop: Stop | None, callback: Watch | None) -> None:
+        self.program, self.p, self.M = program, program.p, program.M
+        self.tolerance, self.should_stop, self.callback = tolerance, should_stop, callback
+        self.costs = np.ascontiguousarray(program.C.T)
+        self.lines, self.rank = len(self.costs), self.M.shape[1]
+        size = min(PIECE, -(-len(self.p) // program.workers))
+        self.chunks = Chunks(len(self.p), size, program.pool, program.workers)
+        self.single = self.M.astype(np.float32)
+        self.used = np.ones(self.lines, dtype=bool)
+        self.held = HELD
+        self.evaluated = 0
+        assert program.nu is not None
+        self.best_nu, self.best_bound = program.nu, -np.inf
+        self.last = program.nu, FIRST * tolerance
+
+    # -- evaluation
+
+    def choices(self, rows: slice, nu: Array, softness: float) -> tuple[Array, Array, Array, Array]:
+        """What lines cost above the cheapest, the share of each, what the cheapest costs, and the sum before division."""
+        space, shape = self.chunks.space, (self.lines, len(self.p[rows]))
+        above, share = space.own("above", *shape), space.own("share", *shape)
+        np.matmul(nu, self.M[rows].T, out=share)
+        np.subtract(self.costs[:, rows], share, out=above)
+        above[~self.used] = np.inf
+        least = above.min(axis=0)
+        above -= least
+        np.multiply(above, -1 / softness, out=share)
+        np.exp(share, out=share)
+        total = share.sum(axis=0)
+        share /= total
+        above[~self.used] = 0
+        return above, share, least, total
+
+    def at(self, nu: Array, softness: float) -> _Point:
+        """Evaluate; raises `_StoppedError` when told to, and `LinAlgError` after too many."""
+        if self.should_stop is not None and self.should_stop():
+            raise _StoppedError
+        if self.evaluated >= STEPS:
+            raise np.linalg.LinAlgError("the path is too long")
+        lines, rank, square = self.lines, self.rank, self.lines * self.rank
+        sizes = (3, lines, square, square, square * square)
+        ends = np.cumsum(sizes)
+
+        def parts(flat: Array) -> list[Array]:
+            return np.split(flat, ends[:-1])
+
+        def part(rows: slice, flat: Array) -> Array:
+            p, M = self.p[rows], self.M[rows]
+            above, share, least, total = self.choices(rows, nu, softness)
+            numbers, mass, moments, drift, curvature = parts(flat)
+            mean = np.einsum("ls,ls->s", share, above)
+            numbers[:] = p @ (least - softness * np.log(total)), p @ least, p @ mean
+            weight = self.chunks.space.own("weight", *share.shape)
+            np.multiply(share, p, out=weight)
+            mass[:] = weight.sum(axis=1)
+            np.matmul(weight, M, out=moments.reshape(lines, rank))
+            above -= mean
+            above *= weight
+            np.matmul(above, M, out=drift.reshape(lines, rank))
+            self._curved(rows, share, weight, curvature.reshape(lines, rank, lines, rank))
+            return flat
+
+        flat = self.chunks.total_with(lambda: np.empty(ends[-1]), part)
+        (value, bound, cost), mass, moments, drift, curvature = parts(flat)
+        matrix = curvature.reshape(square, square)
+        matrix += matrix.T
+        matrix /= softness
+        self.evaluated += 1
+        if self.used.all() and bound > self.best_bound:
+            self.best_nu, self.best_bound = nu, float(bound)
+        self.last = nu, softness
+        shape = lines, rank
+        drift /= softness**2
+        return _Point(
+            nu,
+            softness,
+            float(value),
+            float(bound),
+            float(cost),
+            mass,
+            moments.reshape(shape),
+            drift.reshape(shape),
+            matrix,
+        )
+
+    def _curved(self, rows: slice, share: Array, weight: Array, out: Array) -> None:
+        """Σ_s p_s M_s M_s' ⊗ (diag(π_s) - π_s π_s') over what is chosen: blocks above the diagonal, half of those on it."""
+        out[:] = 0
+        chosen = share > CHOSEN
+        space = self.chunks.space
+        single, others = space.own("single", *share.shape, dtype=np.float32), space.own("others", *share.shape)
+        single[:] = share
+        np.subtract(1, share, out=others)
+        others *= weight
+        for line in range(self.lines):
+            who = np.flatnonzero(chosen[line])
+            if not len(who):
+                continue
+            here = self.single[rows][who]
+            out[line, :, line, :] = here.T @ (here * (0.5 * others[line, who, None]).astype(np.float32))
+            beside = line + 1 + np.flatnonzero(chosen[line + 1 :, who].any(axis=1))
+            spread = space.own("spread", len(who), len(beside), self.rank, dtype=np.float32)
+            np.multiply(single[beside[:, None], who].T[:, :, None], here[:, None, :], out=spread)
+            here *= weight[line, who, None]
+            block = here.T @ spread.reshape(len(who), -1)
+            out[line][:, beside, :] = -block.reshape(self.rank, len(beside), self.rank)
+
+    # -- steps
+
+    def solver(self, point: _Point) -> _Held:
+        """Newton's system, held back as far as it is now."""
+        return _Held(point, self.held, self.chunks)
+
+    def followed(self) -> Outcome:
+        """The path to its end."""
+        status: Status = "optimal"
+        try:
+            point = self._begun()
+            point = self._cooled(point)
+            point = self._met(point)
+            z = self._channel(point.nu, point.softness)
+            z += LITTLE * (self.p[:, None] * (point.mass / point.mass.sum()) - z)
+            self._raised(point)
+        except _StoppedError:
+            z, status = self._mended(), "stopped"
+        return Outcome(z, self.best_nu, self.evaluated, status)
+
+    def _begun(self) -> _Point:
+        """At the least softness at which the start is near the path."""
+        assert self.program.nu is not None
+        softness = FIRST * self.tolerance
+        while True:
+            point = self.at(self.program.nu, softness)
+            if self.solver(point).decrement <= FAR * softness or softness > np.ptp(self.costs):
+                return point
+            softness *= HOTTER
+
+    def _cooled(self, point: _Point) -> _Point:
+        """Down the path until softness costs as little as is asked for."""
+        while True:
+            system = self.solver(point)
+            if system.decrement > NEAR * point.softness:
+                point = self._step(point, system)
+                continue
+            self._tell(point)
+            if point.cost <= self.tolerance:
+                return point
+            softness = point.softness * max(COOLER, 0.5 * self.tolerance / point.cost)
+            ahead = system.step - system.solve(point.drift) * (softness - point.softness)
+            point = self.at(point.nu + ahead, softness)
+
+    def _met(self, point: _Point) -> _Point:
+        """Meet the equations with the lines that have mass."""
+        self.used = point.mass >= IDLE
+        if not self.used.all():
+            point = self.at(point.nu, point.softness)
+        while np.abs(point.moments).sum() > MET * self.lines:
+            point = self._step(point, self.solver(point))
+        return point
+
+    def _raised(self, point: _Point) -> None:
+        """A better bound than before the equations were met: lines without a code must not be cheaper than those with."""
+        self.used[:] = True
+        self.held = HELD
+        point = self.at(point.nu, point.softness)
+        for _ in range(RAISED):
+            point = self._step(point, self.solver(point))
+
+    def _step(self, point: _Point, system: _Held) -> _Point:
+        """Hold back until a step gains what it promises; raises `LinAlgError` where none does."""
+        firmer = FIRMER
+        while True:
+            found = self.at(point.nu + system.step, point.softness)
+            gain, promised = found.value - point.value, 0.5 * system.decrement
+            if promised <= ROUNDING or gain >= BAD * promised:
+                ratio = 1.0 if promised <= ROUNDING else gain / promised
+                self.held *= max(RELEASED, 1 - (2 * ratio - 1) ** 3)
+                return found
+            self.held *= firmer
+            firmer *= FIRMER
+            if self.held > FIRMEST:
+                raise np.linalg.LinAlgError("off the path")
+            system = self.solver(point)
+
+    def _tell(self, point: _Point) -> None:
+        if self.callback is not None:
+            self.callback(self.evaluated, point.bound + point.cost, self.best_bound)
+
+    # -- channels
+
+    def _channel(self, nu: Array, softness: float) -> Array:
+        z = np.empty((len(self.p), self.lines))
+
+        def part(rows: slice) -> None:
+            z[rows] = (self.choices(rows, nu, softness)[1] * self.p[rows]).T
+
+        self.chunks.each(part)
+        return z
+
+    def _mended(self) -> Array:
+        """The last channel, mixed with one that tells nothing, and brought onto the equations."""
+        p, M = self.p, self.M
+        nothing = np.zeros((len(p), self.lines))
+        nothing[:, 0] = p
+        last = self._channel(*self.last)
+        mass = last.sum(axis=0)
+        kept = mass >= IDLE
+        last = np.ascontiguousarray(last[:, kept])
+        blank = p[:, None] * (mass[kept] / mass[kept].sum())
+        for share in MIXED:
+            mixed = (1 - share) * last + share * blank
+            restored(mixed, p, M, lambda d: elimination(self.program.basis, d, d.sum(axis=0), self.chunks), MENDED)
+            if max(np.abs(p - mixed.sum(axis=1)).max(), np.abs(mixed.T @ M).max(initial=0)) <= MET:
+                nothing[:] = 0
+                nothing[:, kept] = mixed
+                break
+        return nothing
+
+
+class _Held:
+    """Newton's system at a point, with multipliers of lines held back; those of the heaviest line are fixed (gauge)."""
+
+    def __init__(self, point: _Point, held: float, chunks: Chunks) -> None:
+        lines, rank = point.moments.shape
+        self._free = np.arange(lines) != int(point.mass.argmax())
+        index = np.arange(lines * rank).reshape(lines, rank)[self._free].ravel()
+        matrix = point.curvature[np.ix_(index, index)]
+        at = np.arange(len(matrix))
+        matrix[at, at] += held / point.softness
+        self._factor = Cholesky(matrix, chunks)
+        self.step = -self.solve(point.moments)
+        self.decrement = float(-np.einsum("lr,lr->", point.moments, self.step))
+
+    def solve(self, wanted: Array) -> Array:
+        """Multipliers, one row per line."""
+        found = np.zeros_like(wanted)
+        found[self._free] = self._factor.solve(wanted[self._free].ravel()).reshape(-1, wanted.shape[1])
+        return found

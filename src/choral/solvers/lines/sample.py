@@ -1,0 +1,107 @@
+"""Where to start with very many states: cells and multipliers of a sample of them, drawn without chance.
+
+A sample proves nothing and is never reported. Its cells and its multipliers are near those of all states, and a program of
+thousands of states takes seconds where one of all takes minutes; what is still many is sampled again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choral.solvers.lines.annealing import Annealing
+from choral.solvers.lines.chords import Chords
+from choral.solvers.lines.chunks import Array
+from choral.solvers.lines.joining import joined
+from choral.solvers.lines.program import LineSolver
+from choral.solvers.lines.refinement import Ahead, Enclosure, Progress, Start, enclosed, nothing_ahead, proved
+
+MANY = 32_768
+"""States from which a sample comes first: with 16 384 the interior point alone is as fast."""
+DRAWS, EIGHTH = 8192, 8
+"""Draws of a sample, or an eighth of the states if that is more."""
+FEWEST = 8
+"""States that must be drawn for each equation: a sample of fewer is private in ways in which all states are not."""
+OF_GAP, OF_ROOM = 0.1, 0.5
+"""What a shorter proof may lose: this share of the gap, or of what the gap is below the target."""
+MOST_EQUATIONS = 64
+"""Beyond this the systems of lines × equations are what takes the time, and those of an interior point are smaller."""
+
+
+def chords_enclosed(
+    cells: Chords,
+    p: Array,
+    M: Array,
+    *,
+    tol: float = 1e-6,
+    rel_tol: float | None = None,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    solver: LineSolver | None = None,
+    ahead: Ahead = nothing_ahead,
+) -> Enclosure[Chords]:
+    """`enclosed`, from the cells of a sample on where states are very many."""
+    start = None
+    if solver is None and len(p) >= MANY and M.shape[1] <= MOST_EQUATIONS:
+        start = _started(cells, p, M, tol, rel_tol, progress, should_stop)
+        solver = None if start is None else Annealing()
+    found = enclosed(
+        cells, p, M,
+        tol=tol, rel_tol=rel_tol, progress=progress, should_stop=should_stop, solver=solver, ahead=ahead, start=start,
+    )  # fmt: skip
+    return found if start is None else _shorter(found, p, M, max(tol, (rel_tol or 0.0) * found.information))
+
+
+def _shorter(found: Enclosure[Chords], p: Array, M: Array, target: float) -> Enclosure[Chords]:
+    """With a proof of fewer lines, within the target or a little wider."""
+    cells, nu = joined(found.cells, found.nu, max(OF_GAP * found.gap, OF_ROOM * (target - found.gap)))
+    dual, margin = proved(cells, p, M, nu)
+    return replace(
+        found, cells=cells, nu=nu, upper_bound=max(found.upper_bound, found.cells.prior_cost - dual + margin)
+    )
+
+
+def _started(
+    cells: Chords,
+    p: Array,
+    M: Array,
+    tol: float,
+    rel_tol: float | None,
+    progress: Progress | None,
+    should_stop: Callable[[], bool] | None,
+) -> Start[Chords] | None:
+    """The last cells and multipliers of a sample; None where too few states are drawn."""
+    who, weight = sample(p, M, cells.q, max(DRAWS, len(p) // EIGHTH))
+    if len(who) < FEWEST * M.shape[1]:
+        return None
+    equations = M[who] - weight @ M[who]
+    few = Chords.over(cells.curve, weight, equations, cells.q[who], (float(cells.knots[0]), float(cells.knots[-1])))
+    everything = cells.prior_cost - cells.least_cost
+
+    def say(_information: float, _bound: float, message: str) -> None:
+        if progress is not None:
+            progress(0.0, everything, f"a sample of {len(who)} states: {message}")
+
+    found = chords_enclosed(few, weight, equations, tol=tol, rel_tol=rel_tol, progress=say, should_stop=should_stop)
+    last, nu = found.last
+    return Start(replace(cells, knots=last.knots, at=last.at), nu, max(tol, (rel_tol or 0.0) * found.information))
+
+
+def sample(p: Array, M: Array, q: Array, draws: int) -> tuple[NDArray[np.int64], Array]:
+    """States at even steps of their mass in the order of q, and weights with which 1, q and M have the means of all states.
+
+    Weights that this would make negative stay as they were drawn.
+    """
+    order = np.argsort(q, kind="stable")
+    reached = np.cumsum(p[order])
+    drawn = order[np.searchsorted(reached, (np.arange(draws) + 0.5) * (reached[-1] / draws))]
+    who, count = np.unique(drawn, return_counts=True)
+    weight = count / draws
+    columns = np.column_stack([np.ones(len(who)), q[who], M[who]])
+    means = np.concatenate([[1.0, p @ q / p.sum()], p @ M / p.sum()])
+    system = (columns * weight[:, None]).T @ columns
+    change = columns @ np.linalg.lstsq(system, means - weight @ columns, rcond=None)[0]
+    return who, weight * (1 + change) if change.min() > -1 else weight
