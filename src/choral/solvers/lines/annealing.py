@@ -14,10 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from choral.solvers.lines.chunks import Array, Chunks
+from choral.solvers.lines.chunks import Array, Chunks, threads
 from choral.solvers.lines.elimination import elimination
 from choral.solvers.lines.factors import Cholesky
 from choral.solvers.lines.interior_point import InteriorPoint
+from choral.solvers.lines.partition import Basis
 from choral.solvers.lines.program import LineSolver, Outcome, Program, Status, Stop, Watch
 from choral.solvers.lines.restoration import restored
 
@@ -29,10 +30,11 @@ FIRST, HOTTER = 4.0, 4.0
 """Where it begins: the softness in units of the tolerance, and by what it grows until the start is near the path."""
 FAR = 1.5
 """Newton's decrement, in units of the softness, up to which a start is near the path ..."""
-NEAR = 0.03
+NEAR = 1e-3
 """... and below which a point is on it."""
-COOLER = 0.4
-"""By which the softness falls at a point on the path: at less, the next point is off it."""
+COOLER = 0.5
+"""By which the softness falls at a point on the path. Nearer to the path fewer steps are bad: with 0.03 and 0.4 in place of
+these, there are twice as many."""
 HELD, RELEASED, FIRMER, FIRMEST = 1e-5, 0.25, 3.0, 10.0
 """What holds multipliers back, in units of a line's mass: at first; times this at least after a good step; times this after a
 bad one, and its powers after more; and where even so much does not help, floats are exhausted."""
@@ -46,7 +48,10 @@ MET = 1e-13
 """Equations that hold to this, over all lines, are met."""
 ROUNDING = 1e-14
 """Gains below this are rounding."""
-STEPS = 200
+PATIENCE, SOFTER = 60, 2.0
+"""Evaluations after which equations that do not hold are met at a larger softness, and how much larger: many states make
+the less of a kink the softer they choose."""
+STEPS = 300
 """Evaluations at most; 40 to 90 are usual."""
 LITTLE = 1e-6
 """The share of a channel that tells nothing in what is found: exact channels are made by changing entries above zero."""
@@ -72,6 +77,17 @@ class Annealing(LineSolver):
             return _Path(program, self.tolerance, should_stop, callback).followed()
         except np.linalg.LinAlgError:
             return InteriorPoint(self.tolerance, self.workers).run(program, should_stop, callback)
+
+    def multipliers(self, C: Array, p: Array, M: Array, nu: Array, should_stop: Stop | None) -> Array:
+        """Those at the end of the path, without a channel; or the given ones, where it is not found."""
+        basis = Basis.of(p, M)
+        with threads(self.threads) as pool:
+            white = nu @ np.linalg.pinv(basis.back).T
+            program = Program(C[basis.main], p[basis.main], basis, None, white, pool, self.threads)
+            try:
+                return _Path(program, self.tolerance, should_stop, None).ended().nu @ basis.back.T
+            except (np.linalg.LinAlgError, _StoppedError):
+                return nu
 
 
 @dataclass(frozen=True)
@@ -167,6 +183,8 @@ class _Path:
         if self.used.all() and bound > self.best_bound:
             self.best_nu, self.best_bound = nu, float(bound)
         self.last = nu, softness
+        if self.callback is not None:
+            self.callback(self.evaluated, float(bound + cost), self.best_bound)
         shape = lines, rank
         drift /= softness**2
         return _Point(
@@ -213,15 +231,17 @@ class _Path:
         """The path to its end."""
         status: Status = "optimal"
         try:
-            point = self._begun()
-            point = self._cooled(point)
-            point = self._met(point)
+            point = self._met(self.ended())
             z = self._channel(point.nu, point.softness)
             z += LITTLE * (self.p[:, None] * (point.mass / point.mass.sum()) - z)
             self._raised(point)
         except _StoppedError:
             z, status = self._mended(), "stopped"
         return Outcome(z, self.best_nu, self.evaluated, status)
+
+    def ended(self) -> _Point:
+        """The end of the path, where softness costs as little as is asked for."""
+        return self._cooled(self._begun())
 
     def _begun(self) -> _Point:
         """At the least softness at which the start is near the path."""
@@ -240,7 +260,6 @@ class _Path:
             if system.decrement > NEAR * point.softness:
                 point = self._step(point, system)
                 continue
-            self._tell(point)
             if point.cost <= self.tolerance:
                 return point
             softness = point.softness * max(COOLER, 0.5 * self.tolerance / point.cost)
@@ -248,11 +267,15 @@ class _Path:
             point = self.at(point.nu + ahead, softness)
 
     def _met(self, point: _Point) -> _Point:
-        """Meet the equations with the lines that have mass."""
+        """Meet the equations with the lines that have mass; softer where that takes long."""
         self.used = point.mass >= IDLE
+        patience = self.evaluated + PATIENCE
         if not self.used.all():
             point = self.at(point.nu, point.softness)
         while np.abs(point.moments).sum() > MET * self.lines:
+            if self.evaluated > patience:
+                patience = self.evaluated + PATIENCE
+                point = self.at(point.nu, SOFTER * point.softness)
             point = self._step(point, self.solver(point))
         return point
 
@@ -279,10 +302,6 @@ class _Path:
             if self.held > FIRMEST:
                 raise np.linalg.LinAlgError("off the path")
             system = self.solver(point)
-
-    def _tell(self, point: _Point) -> None:
-        if self.callback is not None:
-            self.callback(self.evaluated, point.bound + point.cost, self.best_bound)
 
     # -- channels
 

@@ -1,7 +1,7 @@
 """Where to start with very many states: cells and multipliers of a sample of them, drawn without chance.
 
 A sample proves nothing and is never reported. Its cells and its multipliers are near those of all states, and a program of
-thousands of states takes seconds where one of all takes minutes; what is still many is sampled again.
+thousands of states takes seconds where one of all takes minutes. Multipliers of larger samples are nearer still.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from choral.solvers.lines.refinement import Ahead, Enclosure, Progress, Start, e
 
 MANY = 32_768
 """States from which a sample comes first: with 16 384 the interior point alone is as fast."""
-DRAWS, EIGHTH = 8192, 8
-"""Draws of a sample, or an eighth of the states if that is more."""
+DRAWS, SIXTEENTH, MORE = 8192, 16, 4
+"""Draws of the first sample, or a sixteenth of the states if that is more: its cells are what all states begin with. Larger ones
+follow, by this factor, as long as all states are more by as much."""
 FEWEST = 8
 """States that must be drawn for each equation: a sample of fewer is private in ways in which all states are not."""
 OF_GAP, OF_ROOM = 0.1, 0.5
@@ -73,21 +74,37 @@ def _started(
     progress: Progress | None,
     should_stop: Callable[[], bool] | None,
 ) -> Start[Chords] | None:
-    """The last cells and multipliers of a sample; None where too few states are drawn."""
-    who, weight = sample(p, M, cells.q, max(DRAWS, len(p) // EIGHTH))
+    """The last cells of a small sample, with multipliers of a larger one; None where too few states are drawn."""
+    draws = max(DRAWS, len(p) // SIXTEENTH)
+    who, weight = sample(p, M, cells.q, draws)
     if len(who) < FEWEST * M.shape[1]:
         return None
-    equations = M[who] - weight @ M[who]
-    few = Chords.over(cells.curve, weight, equations, cells.q[who], (float(cells.knots[0]), float(cells.knots[-1])))
     everything = cells.prior_cost - cells.least_cost
 
-    def say(_information: float, _bound: float, message: str) -> None:
+    def say(message: str) -> None:
         if progress is not None:
             progress(0.0, everything, f"a sample of {len(who)} states: {message}")
 
-    found = chords_enclosed(few, weight, equations, tol=tol, rel_tol=rel_tol, progress=say, should_stop=should_stop)
-    last, nu = found.last
-    return Start(replace(cells, knots=last.knots, at=last.at), nu, max(tol, (rel_tol or 0.0) * found.information))
+    few, equations = _among(cells, who, weight)
+    found = enclosed(
+        few, weight, equations,
+        tol=tol, rel_tol=rel_tol, progress=lambda _low, _high, message: say(message), should_stop=should_stop,
+    )  # fmt: skip
+    (last, nu), target = found.last, max(tol, (rel_tol or 0.0) * found.information)
+    cells = replace(cells, knots=last.knots, at=last.at)
+    while MORE**2 * draws <= len(p):
+        draws *= MORE
+        who, weight = sample(p, M, cells.q, draws)
+        few, equations = _among(cells, who, weight)
+        say(f"{cells.lines} lines")
+        nu = Annealing(Annealing.of_target * target).multipliers(few.costs(), weight, equations, nu, should_stop)
+    return Start(cells, nu, target)
+
+
+def _among(cells: Chords, who: NDArray[np.int64], weight: Array) -> tuple[Chords, Array]:
+    """The same cells over a sample, and its equations."""
+    equations = cells.M[who] - weight @ cells.M[who]
+    return replace(cells, p=weight, M=equations, q=cells.q[who]), equations
 
 
 def sample(p: Array, M: Array, q: Array, draws: int) -> tuple[NDArray[np.int64], Array]:
