@@ -126,7 +126,8 @@ class LineSolver(ABC):
             main, back = basis.main, basis.back
             nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(back).T
             z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
-            found = self.run(Program(C[main], p[main], basis, z_main, nu_white, pool, workers), should_stop, callback)
+            some = (C, p) if main.all() else (C[main], p[main])
+            found = self.run(Program(*some, basis, z_main, nu_white, pool, workers), should_stop, callback)
         z_main, nu_white = found.z, found.nu
         weight = z_main.sum(axis=0)
         nu = (nu_white - weight @ nu_white / weight.sum()) @ back.T  # the smallest gauge

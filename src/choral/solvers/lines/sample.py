@@ -22,7 +22,7 @@ from choral.solvers.lines.refinement import Ahead, Enclosure, Progress, Start, e
 MANY = 32_768
 """States from which a sample comes first: with 16 384 the interior point alone is as fast."""
 DRAWS, SIXTEENTH, MORE = 8192, 16, 4
-"""Draws of the first sample, or a sixteenth of the states if that is more: its cells are what all states begin with. Larger ones
+"""Draws of the first sample, or a sixteenth of the states if that is more: all states begin with its cells. Larger ones
 follow, by this factor, as long as all states are more by as much."""
 FEWEST = 8
 """States that must be drawn for each equation: a sample of fewer is private in ways in which all states are not."""
