@@ -57,7 +57,7 @@ LITTLE = 1e-6
 """The share of a channel that tells nothing in what is found: exact channels are made by changing entries above zero."""
 JOINED = 12
 """Where the search is stopped before the equations hold, so many lines are left: fewer take less time, which is up ..."""
-SOFT = 256.0
+SOFT = 32.0
 """... softly, at first in units of the tolerance and then more so, until the equations nearly hold after some steps; nine
 tenths of the information are then kept, as measured ..."""
 MENDED, HASTE = 1e-6, 30
@@ -234,14 +234,16 @@ class _Path:
 
     def followed(self) -> Outcome:
         """The path to its end."""
-        status: Status = "optimal"
+        z: Array | None = None
+        status: Status = "stopped"
         try:
             point = self._met(self.ended())
             z = self._channel(point.nu, point.softness)
             z += LITTLE * (self.p[:, None] * (point.mass / point.mass.sum()) - z)
             self._raised(point)
+            status = "optimal"
         except _StoppedError:
-            z, status = self._mended(), "stopped"
+            z = self._mended() if z is None else z
         return Outcome(z, self.best_nu, self.evaluated, status)
 
     def ended(self) -> _Point:
