@@ -53,6 +53,8 @@ PATIENCE, SOFTER = 60, 2.0
 the less of a kink the softer they choose."""
 STEPS = 300
 """Evaluations at most; 40 to 90 are usual."""
+TOO_MANY = 100_000
+"""States from which an interior point would take hours: what was found on the way is better."""
 LITTLE = 1e-6
 """The share of a channel that tells nothing in what is found: exact channels are made by changing entries above zero."""
 JOINED = 12
@@ -233,18 +235,21 @@ class _Path:
         return _Held(point, self.held, self.chunks)
 
     def followed(self) -> Outcome:
-        """The path to its end."""
+        """The path to its end; raises `LinAlgError` where it fails and an interior point is no worse."""
         z: Array | None = None
-        status: Status = "stopped"
+        status: Status = "optimal"
         try:
             point = self._met(self.ended())
             z = self._channel(point.nu, point.softness)
             z += LITTLE * (self.p[:, None] * (point.mass / point.mass.sum()) - z)
             self._raised(point)
-            status = "optimal"
         except _StoppedError:
-            z = self._mended() if z is None else z
-        return Outcome(z, self.best_nu, self.evaluated, status)
+            status = "stopped"
+        except np.linalg.LinAlgError:
+            if z is None and len(self.p) < TOO_MANY:
+                raise
+            status = "stalled" if z is None else "optimal"
+        return Outcome(self._mended() if z is None else z, self.best_nu, self.evaluated, status)
 
     def ended(self) -> _Point:
         """The end of the path, where softness costs as little as is asked for."""
