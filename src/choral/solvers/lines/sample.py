@@ -20,7 +20,7 @@ from choral.solvers.lines.program import LineSolver
 from choral.solvers.lines.refinement import Ahead, Enclosure, Progress, Start, enclosed, nothing_ahead, proved
 
 MANY = 32_768
-"""States from which a sample comes first: with 16 384 the interior point alone is as fast."""
+"""States from which a sample comes first, as measured from 65 536 on; with half of these the interior point takes seconds."""
 DRAWS, SIXTEENTH, MORE = 8192, 16, 4
 """Draws of the first sample, or a sixteenth of the states if that is more: all states begin with its cells. Larger ones
 follow, by this factor, as long as all states are more by as much."""
