@@ -17,9 +17,12 @@ import signal
 import tempfile
 import threading
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import settings
 
 from choral import files
@@ -40,6 +43,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("explore" if os.environ.get("CHORAL_EXPLORE") else "same")
+
+
+# A process makes the commands of its functions once, in a tenth of a second; tests run a thousand commands in one process.
+typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)
 
 
 class Drawn:

@@ -18,7 +18,7 @@ from choral.tables.found_types import types_found
 from choral.tables.in_memory import arrow_of, check_names
 from choral.tables.kinds import DATES, ZONED, kind_of_type
 from choral.tables.marks import recognised, remark, unmarked
-from choral.tables.source import READERS, AsRead, Source, connect, parts_of, reading
+from choral.tables.source import READERS, AsRead, Source, connect, parts_of, reading, session
 from choral.tables.sql import MOST_COLUMNS, identifier, text_literal
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def open_table(source: Any, how: AsRead | None = None, as_written: Chosen | None
     >>> open_table({"W": [0, 1, 1], "X": ["a", "a", None]}).columns
     {'W': 'BIGINT', 'X': 'VARCHAR'}
     """
-    connection = connect()
+    attached = isinstance(source, str | os.PathLike) and "::" in os.fspath(source)
+    connection = connect() if attached else session()
     try:
         if isinstance(source, str | os.PathLike):
             return _opened_file(connection, os.fspath(source), how or AsRead(), as_written)

@@ -6,6 +6,7 @@ A table is opened, not read: whatever looks at it runs in DuckDB, which works th
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ EMPTY = ("missing", "value")
 """What an empty text is: the same as a missing value, or a value of its own."""
 ROWS_AT_ONCE = 1 << 16
 """Records whose hashes are in memory at once."""
+_started: dict[int, Any] = {}
+"""The DuckDB of each process that has one: this one, and those it was forked from."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +172,23 @@ class Source:
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """A DuckDB in memory."""
-    connection = _duckdb().connect(":memory:")
+    """A DuckDB in memory that nothing else uses: whatever is set or attached there is for it alone."""
+    return _set_up(_duckdb().connect(":memory:"))
+
+
+def session() -> duckdb.DuckDBPyConnection:
+    """A session with the one DuckDB of this process: it has temporary tables and views of its own, and no more than these.
+
+    To start a DuckDB takes as long as to count a table of ordinary size, and a command opens its table several times.
+    """
+    process = os.getpid()  # one that was forked has none of its parent's threads
+    if process not in _started:
+        _started[process] = _duckdb().connect(":memory:")
+        _started[process].execute("SET enable_external_file_cache = false")  # a file may be written anew in between
+    return _set_up(_started[process].cursor())
+
+
+def _set_up(connection: Any) -> duckdb.DuckDBPyConnection:
     connection.execute("SET TimeZone = 'UTC'")  # so that a point in time with a zone has the same text on every machine
     connection.execute("SET enable_progress_bar = false")  # it would write to standard output, where --json goes
     return cast("duckdb.DuckDBPyConnection", connection)

@@ -29,7 +29,7 @@ from choral.tables.groups import Declared, Groups
 from choral.tables.kinds import DATES, NUMERIC, kind_of_type
 from choral.tables.opening import FRAME
 from choral.tables.rules import MIN_COUNT, TableRules
-from choral.tables.source import Source, connect
+from choral.tables.source import Source, session
 
 COUNT = "choral count"
 MISSING, STRANGE, OUTSIDE = -1, -2, -3
@@ -170,7 +170,7 @@ def _weighted(table: SparkTable, names: Sequence[str], columns: Sequence[Any], c
     import pyarrow as pa
 
     counts = pa.table(list(columns), names=[*(f"c{i}" for i in range(len(names))), COUNT])
-    connection = connect()
+    connection = session()
     connection.register(FRAME, counts)
     types = {name: table.columns[name] for name in names}
     sql = table.typed_sql(names, FRAME, COUNT)

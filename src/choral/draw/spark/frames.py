@@ -24,7 +24,7 @@ from choral.tables.in_memory import check_names
 from choral.tables.kinds import ZONED, kind_of_type
 from choral.tables.misfit import NONE_THERE, ZEROS, in_records, misfit
 from choral.tables.opening import FRAME, Chosen, columns_of, open_table
-from choral.tables.source import READERS, AsRead, Source, connect, parts_of
+from choral.tables.source import READERS, AsRead, Source, parts_of, session
 from choral.tables.sql import identifier
 
 HASH_DIGITS = 60
@@ -245,7 +245,7 @@ def _from_frame(frame: Any, how: AsRead, as_written: Chosen | None) -> SparkTabl
     check_names(list(frame.columns), name)
     with in_plain_words(name):
         outline = frame.limit(0).toArrow()
-    connection = connect()
+    connection = session()
     connection.register(FRAME, outline)
     columns = columns_of(connection, FRAME, name)
     source = Source(connection, FRAME, columns, name, empty=how.empty, marks=how.marks or ())
