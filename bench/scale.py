@@ -33,6 +33,7 @@ from choral.problem.pose import pose
 from choral.solvers import reference
 from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.program import repaired_bound
+from choral.solvers.lines.refinement import Aim
 from choral.solvers.lines.sandwich import sandwiched
 
 PRIOR = [F(2, 3), F(1, 3)]
@@ -258,7 +259,7 @@ def beside_highs(n):
     problem = pose(law_of("sensors", n, 0))
     M = centred_rows(problem, incidence(problem).independent_of_sum)
     p = problem.prior / problem.prior.sum()
-    whole, found = timed(lambda: sandwiched(p, M, problem.posterior().T, tol=0.0, rel_tol=REL_TOL, solver=Recording()))
+    whole, found = timed(lambda: sandwiched(p, M, problem.posterior().T, Aim(0.0, REL_TOL), Recording()))
     C, gap = Recording.programs[-1]
     ours, mine = timed(lambda: InteriorPoint(tolerance=gap).solve(C, p, M), repeat=3)
     single, _ = timed(lambda: InteriorPoint(tolerance=gap, workers=1).solve(C, p, M))

@@ -153,7 +153,7 @@ def test_from_a_sample_on_the_interval_is_that_of_all_states(many_are_few, monke
 def test_stopped_in_the_sample_or_after_it_there_is_a_channel(many_are_few, levels):
     p, M, q = float_sensors(11)
     count = itertools.count()
-    found = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-3, should_stop=lambda: next(count) >= levels)
+    found = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-3, stopped=lambda: next(count) >= levels)
     assert found.status.value == "stopped"
     assert equality_error(found.z, p, M) <= SLACK
     assert 0 <= found.information <= found.upper_bound

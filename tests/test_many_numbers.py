@@ -25,7 +25,8 @@ from choral.show.studio.copying import as_command, as_python
 from choral.show.studio.question import Choices
 from choral.solvers.coarse import with_coarse_target
 from choral.solvers.lines.program import equality_error
-from choral.solvers.lines.sandwich import Sandwich, conditional_entropy
+from choral.solvers.lines.refinement import Aim
+from choral.solvers.lines.sandwich import by_lines, conditional_entropy
 from choral.solvers.lines.tangents import sharpened
 from choral.tables.points import Points, read_points
 
@@ -224,7 +225,7 @@ def test_a_channel_made_for_the_values_themselves_tells_no_less_and_is_as_privat
     }  # fmt: skip
     law = Joint.from_counts(cells, ["W", "a", "b"])
     problem = problem_of(law, Question("W", ["a", "b"] if seed % 2 else ["a"]))
-    rough = Sandwich(1e-6, 1e-2).solve(with_coarse_target(problem, 3)).channel
+    rough = by_lines(with_coarse_target(problem, 3), Aim(rel_tol=1e-2)).channel
     found = sharpened(problem, rough, lambda: False)
     p, Q = problem.prior / problem.prior.sum(), problem.posterior().T
 

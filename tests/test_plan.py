@@ -19,7 +19,6 @@ from choral.solvers.branching.search import Branching
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exchangeable_bits import ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
-from choral.solvers.lines.sandwich import Sandwich
 from choral.solvers.transport import Transport
 
 
@@ -38,7 +37,7 @@ def ran(monkeypatch):
     for owner, method, name in (
         (ExchangeableBits, "solve", "orbits"),
         (Transport, "solve", "transport"),
-        (Sandwich, "solve", "lines"),
+        (solvers, "by_lines", "lines"),
         (Budgeted, "solve", "lines"),
         (Branching, "run", "branching"),
         (solvers, "with_coarse_target", "coarse"),

@@ -30,7 +30,7 @@ from choral.solvers.lines.indicators import ByIndicators, Indicators
 from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.partition import Sizes, finest, whiten
 from choral.solvers.lines.program import equality_error, repaired_bound
-from choral.solvers.lines.refinement import enclosed
+from choral.solvers.lines.refinement import Aim, enclosed
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
 from choral.solvers.lines.sandwich import conditional_entropy, sandwiched
 from choral.solvers.lines.simplex import Simplices
@@ -358,8 +358,8 @@ def test_interpolated_multipliers_never_lose():
     assert repaired_bound(chord_costs(finer, q), p, M, nu) >= found.dual - 1e-14
 
 
-def sandwich_of_bits(p, M, q, **limits):
-    return sandwiched(p, np.reshape(M, (len(p), -1)), np.c_[1 - q, q], **limits)
+def sandwich_of_bits(p, M, q, solver=None, **limits):
+    return sandwiched(p, np.reshape(M, (len(p), -1)), np.c_[1 - q, q], Aim(**limits), solver)
 
 
 def holds(found, p, M, q):
@@ -467,9 +467,9 @@ def brute_force(p, M, Q):
     return float(entropies(p @ Q)) - answer.fun
 
 
-def on_the_simplex(p, M, Q, tol=1e-6, should_stop=lambda: False):
+def on_the_simplex(p, M, Q, tol=1e-6, stopped=lambda: False):
     """Cells of the simplex, also for two values, where chords are what is used otherwise."""
-    return enclosed(Simplices.over(p, Q, tol, should_stop), p, M, tol=tol, should_stop=should_stop)
+    return enclosed(Simplices.over(p, Q, tol, stopped), p, M, Aim(tol, stopped=stopped))
 
 
 def holds_on_the_simplex(found, p, M, Q):
@@ -504,7 +504,7 @@ def test_every_moment_of_the_search_is_valid():
     truth = brute_force(p, M, Q)
     for calls in (0, 1, 3, 10, 30, 60):
         left = itertools.count()
-        found = on_the_simplex(p, M, Q, tol=1e-9, should_stop=lambda c=left, n=calls: next(c) >= n)
+        found = on_the_simplex(p, M, Q, tol=1e-9, stopped=lambda c=left, n=calls: next(c) >= n)
         assert found.information - 1e-9 <= truth <= found.upper_bound + 1e-9
         holds_on_the_simplex(found, p, M, Q)
 
@@ -679,7 +679,7 @@ def test_many_equations_begin_with_fewer_lines_and_end_alike(monkeypatch):
     for many in (10, 1000):
         monkeypatch.setattr(chords, "MANY_EQUATIONS", many)
         cells = chords.Chords.over(chords.ENTROPY, p, M, q)
-        found.append((cells.first().lines, enclosed(cells, p, M, rel_tol=1e-2)))
+        found.append((cells.first().lines, enclosed(cells, p, M, Aim(rel_tol=1e-2))))
     (few, one), (usual, other) = found
     assert few < usual
     assert one.gap <= 1e-2 * one.information

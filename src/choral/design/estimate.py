@@ -23,6 +23,7 @@ from choral.problem.pose import problem_of
 from choral.problem.question import Question
 from choral.problem.solution import Status, floats_of
 from choral.reductions.chain import reduced_problem
+from choral.solvers.lines.refinement import Aim
 from choral.solvers.lines.sandwich import sandwiched
 from choral.threads import one_thread
 
@@ -72,7 +73,7 @@ def estimated(law: Law, question: Question, limits: Limits) -> Estimate:
         prior = small.prior / small.prior.sum()
         if chosen.solver == "sandwich" and not small.budgets and small.utility is None:
             M, Q = constraints(small)[1], small.posterior().T
-            found = sandwiched(prior, M, Q, tol=limits.tol, rel_tol=limits.rel_tol, should_stop=clock.stopped)
+            found = sandwiched(prior, M, Q, Aim(limits.tol, limits.rel_tol, stopped=clock.stopped))
             return _estimate(small, found.z, found.status)
         solution = chosen.run(small, form, clock)
         return _estimate(small, (floats_of(solution.channel) * prior).T, solution.status)

@@ -30,7 +30,8 @@ from choral.solvers.enumeration import UnfinishedError, few_points, most_extreme
 from choral.solvers.exact_optimum import constant_channel, exact_optimum, mixed_from
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
-from choral.solvers.lines.sandwich import MOST_VALUES, Rough, Sandwich, conditional_entropy
+from choral.solvers.lines.refinement import Aim
+from choral.solvers.lines.sandwich import MOST_VALUES, Rough, by_lines, conditional_entropy
 from choral.solvers.lines.tangents import sharpened
 from choral.solvers.peeling import improved
 
@@ -347,7 +348,7 @@ def _by_lines(problem: Problem, form: Form, clock: Clock, say: Progress, proved:
         clock.expect(after.by_lines(lines) if proved else after.simply())
 
     enough = limits.rel_tol if proved else max(limits.rel_tol or 0.0, ROUGHLY)
-    return Sandwich(limits.tol, enough, ahead).solve(problem, say, clock.stopped)
+    return by_lines(problem, Aim(limits.tol, enough, say, clock.stopped, ahead))
 
 
 def _of_the_whole(problem: Problem, clock: Clock) -> Progress:

@@ -1,7 +1,8 @@
 """Lines below the entropy of the target: a channel in floats, and the lines and multipliers that prove how good it is.
 
 Comes in: a `Problem` whose target has few values, perhaps with budgets or further laws. Goes out: a `Rough` channel, private
-up to rounding, with a bound by lines, its status and its history. `Sandwich` and `Budgeted` are called alike. `refinement`
-is the one search, over cells that are `chords` or simplices (`simplex`); `interior_point` solves the programs, and where
-states are very many `annealing`, from a `sample` on. Imports: problem, describe, proofs, and of the solvers `fewer_codes`.
+up to rounding, with a bound by lines, its status and its history. `by_lines` is for no budgets, `Budgeted` for some.
+`refinement` is the one search, over cells that are `chords` or simplices (`simplex`); `interior_point` solves the programs,
+and where states are very many `annealing`, from a `sample` on. Imports: problem, describe, proofs, and of the solvers
+`fewer_codes`.
 """

@@ -31,6 +31,26 @@ def nothing_ahead(lines: int) -> None:
     """For who does not mind how long it takes to verify what is found."""
 
 
+@dataclass(frozen=True)
+class Aim:
+    """When a search ends, and who is told on its way.
+
+    It ends at a gap of at most `tol`, in the cells' unit, or of at most `rel_tol` times what is saved, and when `stopped`
+    says so. `progress` hears of the interval; `ahead`, before each level, how many lines its proof would have: what comes
+    after takes its time, too.
+    """
+
+    tol: float = 1e-6
+    rel_tol: float | None = None
+    progress: Progress | None = None
+    stopped: Callable[[], bool] = lambda: False
+    ahead: Ahead = nothing_ahead
+
+    def wanted(self, saved: float) -> float:
+        """The gap with which it ends."""
+        return max(self.tol, (self.rel_tol or 0.0) * saved)
+
+
 FEASIBILITY = 1e-11
 """A channel that misses its equalities by more than this is not reported."""
 HARDER = 0.05
@@ -184,29 +204,21 @@ def enclosed(
     cells: CellsT,
     p: Array,
     M: Array,
-    *,
-    tol: float = 1e-6,
-    rel_tol: float | None = None,
-    progress: Progress | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    aim: Aim,
     solver: LineSolver | None = None,
-    ahead: Ahead = nothing_ahead,
     start: Start[CellsT] | None = None,
 ) -> Enclosure[CellsT]:
     """Enclose what a private channel can save of the prior's cost, from one cell (or few) on.
 
-    ``ahead`` is told, before each level, how many lines its proof would have: what comes after takes its time, too.
-
-    Ends when the gap is at most ``tol`` or at most ``rel_tol`` times what is saved, when ``should_stop()`` says so, or when
-    the next level would not fit the memory; raises `TooLargeError`, before anything is taken, where the first does not.
-    With a ``start`` the first level is solved whatever `should_stop` says: a solver that is stopped makes a channel of it.
+    Ends as `aim` says, or when the next level would not fit the memory; raises `TooLargeError`, before anything is taken,
+    where the first does not. With a ``start`` the first level is solved whatever `aim.stopped` says: a solver that is stopped
+    makes a channel of it.
     """
-    best = _Best(cells, p, M, progress)
+    best = _Best(cells, p, M, aim.progress)
     solver = solver or InteriorPoint()
-    stopped = should_stop or (lambda: False)
 
     def wanted() -> float:
-        return max(tol, (rel_tol or 0.0) * best.information)
+        return aim.wanted(best.information)
 
     if best.gap <= wanted():
         return best.result(Status.OPTIMAL)
@@ -214,8 +226,8 @@ def enclosed(
     idle, basis = 0, Basis.of(p, M)
     for level in range(LEVELS):
         cells, z0, nu0 = following.cells, following.z, following.nu
-        ahead(cells.lines)
-        if stopped() and not (level == 0 and start):
+        aim.ahead(cells.lines)
+        if aim.stopped() and not (level == 0 and start):
             return best.result(Status.STOPPED)
         if not fits(basis.sizes, cells.lines, solver.threads):
             if level == 0:
@@ -229,7 +241,7 @@ def enclosed(
             accuracy = max(HARDER**idle * max(solver.of_target * wanted(), solver.of_gap * best.gap), LEAST_ACCURACY)
         C = cells.costs()
         watch = best.watcher(level, cells.lines)
-        lp = replace(solver, tolerance=accuracy).solve(C, p, M, z0, stopped, watch, nu0, basis)
+        lp = replace(solver, tolerance=accuracy).solve(C, p, M, z0, aim.stopped, watch, nu0, basis)
         codes = best.record(cells, C, lp, time.monotonic() - began)
         if best.gap <= wanted():
             return best.result(Status.OPTIMAL)

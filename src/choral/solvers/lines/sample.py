@@ -6,7 +6,6 @@ thousands of states takes seconds where one of all takes minutes. Multipliers of
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,7 @@ from choral.solvers.lines.chords import Chords
 from choral.solvers.lines.chunks import Array
 from choral.solvers.lines.joining import joined
 from choral.solvers.lines.program import LineSolver
-from choral.solvers.lines.refinement import Ahead, Enclosure, Progress, Start, enclosed, nothing_ahead, proved
+from choral.solvers.lines.refinement import Aim, Enclosure, Start, enclosed, nothing_ahead, proved
 
 MANY = 32_768
 """States from which a sample comes first, as measured from 65 536 on; with half of these the interior point takes seconds."""
@@ -36,24 +35,16 @@ def chords_enclosed(
     cells: Chords,
     p: Array,
     M: Array,
-    *,
-    tol: float = 1e-6,
-    rel_tol: float | None = None,
-    progress: Progress | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    aim: Aim,
     solver: LineSolver | None = None,
-    ahead: Ahead = nothing_ahead,
 ) -> Enclosure[Chords]:
     """`enclosed`, from the cells of a sample on where states are very many."""
     start = None
     if solver is None and len(p) >= MANY and M.shape[1] <= MOST_EQUATIONS:
-        start = _started(cells, p, M, tol, rel_tol, progress, should_stop)
+        start = _started(cells, p, M, aim)
         solver = None if start is None else Annealing()
-    found = enclosed(
-        cells, p, M,
-        tol=tol, rel_tol=rel_tol, progress=progress, should_stop=should_stop, solver=solver, ahead=ahead, start=start,
-    )  # fmt: skip
-    return found if start is None else _shorter(found, p, M, max(tol, (rel_tol or 0.0) * found.information))
+    found = enclosed(cells, p, M, aim, solver, start)
+    return found if start is None else _shorter(found, p, M, aim.wanted(found.information))
 
 
 def _shorter(found: Enclosure[Chords], p: Array, M: Array, target: float) -> Enclosure[Chords]:
@@ -69,10 +60,7 @@ def _started(
     cells: Chords,
     p: Array,
     M: Array,
-    tol: float,
-    rel_tol: float | None,
-    progress: Progress | None,
-    should_stop: Callable[[], bool] | None,
+    aim: Aim,
 ) -> Start[Chords] | None:
     """The last cells of a small sample, with multipliers of a larger one; None where too few states are drawn."""
     draws = max(DRAWS, len(p) // SIXTEENTH)
@@ -82,22 +70,20 @@ def _started(
     everything = cells.prior_cost - cells.least_cost
 
     def say(message: str) -> None:
-        if progress is not None:
-            progress(0.0, everything, f"a sample of {len(who)} states: {message}")
+        if aim.progress is not None:
+            aim.progress(0.0, everything, f"a sample of {len(who)} states: {message}")
 
     few, equations = _among(cells, who, weight)
-    found = enclosed(
-        few, weight, equations,
-        tol=tol, rel_tol=rel_tol, progress=lambda _low, _high, message: say(message), should_stop=should_stop,
-    )  # fmt: skip
-    (last, nu), target = found.last, max(tol, (rel_tol or 0.0) * found.information)
+    heard = replace(aim, progress=lambda _low, _high, message: say(message), ahead=nothing_ahead)
+    found = enclosed(few, weight, equations, heard)
+    (last, nu), target = found.last, aim.wanted(found.information)
     cells = replace(cells, knots=last.knots, at=last.at)
     while MORE**2 * draws <= len(p):
         draws *= MORE
         who, weight = sample(p, M, cells.q, draws)
         few, equations = _among(cells, who, weight)
         say(f"{cells.lines} lines")
-        nu = Annealing(Annealing.of_target * target).multipliers(few.costs(), weight, equations, nu, should_stop)
+        nu = Annealing(Annealing.of_target * target).multipliers(few.costs(), weight, equations, nu, aim.stopped)
     return Start(cells, nu, target)
 
 

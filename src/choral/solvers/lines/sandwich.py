@@ -6,7 +6,6 @@ What comes out is rough: floats, private up to rounding. `choral.exact.repair` m
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +17,7 @@ from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.chords import ENTROPY, Chords
 from choral.solvers.lines.program import LineSolver
-from choral.solvers.lines.refinement import Ahead, Enclosure, Progress, enclosed, nothing_ahead
+from choral.solvers.lines.refinement import Aim, Enclosure, enclosed
 from choral.solvers.lines.sample import chords_enclosed
 from choral.solvers.lines.simplex import Simplices
 from choral.solvers.lines.thinning import thinned
@@ -38,56 +37,31 @@ class Rough:
     history: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True)
-class Sandwich:
-    """Lines below the entropy; stops at a gap of `tol`, or `rel_tol` of the information, or when told to."""
-
-    tol: float = 1e-6
-    rel_tol: float | None = None
-    ahead: Ahead = nothing_ahead
-
-    def solve(
-        self, problem: Problem, progress: Progress | None = None, should_stop: Callable[[], bool] | None = None
-    ) -> Rough:
-        """A nearly private channel and multipliers for lines that cover the simplex, whatever stops it."""
-        rows, M = constraints(problem)
-        prior, Q = problem.prior / problem.prior.sum(), problem.posterior().T
-        found = sandwiched(
-            prior, M, Q,
-            tol=self.tol, rel_tol=self.rel_tol, progress=progress, should_stop=should_stop, ahead=self.ahead,
-        )  # fmt: skip
-        history = tuple((level.information, level.upper_bound) for level in found.history)
-        z = thinned(found.z, prior, M, lambda masses: conditional_entropy(masses, Q))
-        if progress is not None and history:
-            information = problem.entropy_of_target - conditional_entropy(z, Q)
-            progress(information, history[-1][1], f"{np.count_nonzero(z)} entries kept")
-        how = f"sandwich with {found.lines} lines ({found.status.value})"
-        return Rough(shares(z, prior), found.proof(rows), how, found.status, history)
+def by_lines(problem: Problem, aim: Aim) -> Rough:
+    """A nearly private channel and multipliers for lines that cover the simplex, whatever stops it."""
+    rows, M = constraints(problem)
+    prior, Q = problem.prior / problem.prior.sum(), problem.posterior().T
+    found = sandwiched(prior, M, Q, aim)
+    history = tuple((level.information, level.upper_bound) for level in found.history)
+    z = thinned(found.z, prior, M, lambda masses: conditional_entropy(masses, Q))
+    if aim.progress is not None and history:
+        information = problem.entropy_of_target - conditional_entropy(z, Q)
+        aim.progress(information, history[-1][1], f"{np.count_nonzero(z)} entries kept")
+    how = f"sandwich with {found.lines} lines ({found.status.value})"
+    return Rough(shares(z, prior), found.proof(rows), how, found.status, history)
 
 
 def sandwiched(
     p: Floats,
     M: Floats,
     Q: Floats,
-    *,
-    tol: float = 1e-6,
-    rel_tol: float | None = None,
-    progress: Progress | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    aim: Aim,
     solver: LineSolver | None = None,
-    ahead: Ahead = nothing_ahead,
 ) -> Enclosure[Chords] | Enclosure[Simplices]:
     """Enclose the largest I(W;Y) over private channels, in bits: p(s), centred equations M, and P(w | s), a row per state."""
     if Q.shape[1] == 2:
-        return chords_enclosed(
-            Chords.over(ENTROPY, p, M, Q[:, 1]), p, M,
-            tol=tol, rel_tol=rel_tol, progress=progress, should_stop=should_stop, solver=solver, ahead=ahead,
-        )  # fmt: skip
-    cells = Simplices.over(p, Q, tol, should_stop or (lambda: False))
-    return enclosed(
-        cells, p, M,
-        tol=tol, rel_tol=rel_tol, progress=progress, should_stop=should_stop, solver=solver, ahead=ahead,
-    )  # fmt: skip
+        return chords_enclosed(Chords.over(ENTROPY, p, M, Q[:, 1]), p, M, aim, solver)
+    return enclosed(Simplices.over(p, Q, aim.tol, aim.stopped), p, M, aim, solver)
 
 
 def conditional_entropy(z: Floats, Q: Floats) -> float:
