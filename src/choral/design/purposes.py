@@ -16,12 +16,11 @@ from choral.exact.repair import repair
 from choral.problem.form import Form
 from choral.problem.kernel import Problem
 from choral.problem.moments import Moments
-from choral.problem.solution import Solution, Status
+from choral.problem.solution import Solution, Status, constant_channel
 from choral.problem.utility import Decisions, Lines, Squares
 from choral.proofs.group import GroupBound
 from choral.proofs.purpose import PurposeBound
 from choral.proofs.rank import RankBound, posed
-from choral.solvers.exact_optimum import constant_channel
 from choral.solvers.rank import RankWithinGroup
 from choral.solvers.squares import SquaresByChords, squares_loss
 

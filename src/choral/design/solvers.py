@@ -23,11 +23,11 @@ from choral.exact.repair import repair
 from choral.problem.bounds import best_group
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
-from choral.problem.solution import ExactChannel, Solution, Status, floats_of
+from choral.problem.solution import ExactChannel, Solution, Status, constant_channel, floats_of
 from choral.proofs.group import GroupBound
 from choral.solvers.coarse import with_coarse_target
 from choral.solvers.enumeration import UnfinishedError, few_points, most_extreme_points
-from choral.solvers.exact_optimum import constant_channel, exact_optimum, mixed_from
+from choral.solvers.exact_optimum import exact_optimum, mixed_from
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import Budgeted
 from choral.solvers.lines.refinement import Aim

@@ -17,11 +17,10 @@ from choral.exact.pivots import System, pivoted
 from choral.exact.repair import repair
 from choral.problem.form import equations
 from choral.problem.kernel import Problem
-from choral.problem.solution import ExactChannel, row_of
+from choral.problem.solution import ExactChannel, constant_channel, row_of
 from choral.problem.utility import Lines
 from choral.proofs.purpose import PurposeBound, costs, least_cost
 from choral.solvers.decisions import Program
-from choral.solvers.exact_optimum import constant_channel
 
 TRIES = 4
 """Bases that are asked for before a degenerate one is left to floats and repair."""

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 from choral.problem.kernel import Problem
 from choral.problem.moments import Moments
-from choral.problem.solution import ExactChannel
+from choral.problem.solution import ExactChannel, constant_channel
 from choral.problem.utility import Decisions
-from choral.solvers.exact_optimum import constant_channel
 
 
 def stated_value(problem: Problem, channel: ExactChannel) -> Fraction:

@@ -11,7 +11,7 @@ import numpy as np
 
 from choral.problem.form import Form, incidence
 from choral.problem.kernel import Problem
-from choral.problem.solution import ExactChannel, Solution, near_float
+from choral.problem.solution import ExactChannel, Solution, constant_channel, near_float
 from choral.proofs.determined import DeterminedBound
 from choral.proofs.extreme_points import VertexBound
 from choral.solvers.enumeration import MOST_POINTS, ExtremePoint, extreme_points
@@ -113,11 +113,6 @@ def nothing_to_tell(problem: Problem, why: str) -> Solution:
         solved = square.solve(flint.fmpq_mat(size, 1, right))
         coefficients.append(tuple(Fraction(int(solved[i, 0].p), int(solved[i, 0].q)) for i in range(size)))
     return Solution(constant_channel(problem), DeterminedBound(tuple(rows), tuple(coefficients)), why)
-
-
-def constant_channel(problem: Problem) -> ExactChannel:
-    """One code for everybody."""
-    return ExactChannel(1, ((1, ((0, 1),)),) * problem.size)
 
 
 def two_ends(problem: Problem) -> Solution:

@@ -8,7 +8,7 @@ from typing import Any
 
 from choral.describe.display import counted, written
 from choral.design.result import Disclosure
-from choral.show.plots.style import BLUE, INK, ON_BLUE, RULE, altair, distinct, finished, rows_of, short
+from choral.show.plots.style import BLUE, INK, ON_BLUE, RULE, altair, chart_of, distinct, finished, short
 
 MOST_CODES = 40
 """Rows of a heat map that can still be read on a page."""
@@ -69,7 +69,7 @@ def channel_plot(disclosure: Disclosure, used: Sequence[str] = (), order: Sequen
     certain = sum(len(entries) == 1 for _, entries in disclosure.exact_channel.rows)
     step = 34 if len(codes) <= 12 else 18
     y = alt.Y("state:N", sort=labels, title=None, axis=None)
-    base = alt.Chart(rows_of(rows)).encode(
+    base = chart_of(rows).encode(
         x=alt.X("code:N", sort=code_names, title="code", axis=alt.Axis(labelAngle=-90 if len(codes) > 12 else 0)), y=y
     )
     picture = base.mark_rect(color=BLUE, stroke=RULE, strokeWidth=0.4, strokeOpacity=0.6).encode(
@@ -111,12 +111,12 @@ def _words(
     """The values of every state as columns of text, with the columns' names above."""
     across = sum(widths)
     x = alt.X("x:Q", scale=alt.Scale(domain=[0, across]), axis=None)
-    texts = alt.Chart(rows_of(words)).mark_text(align="left", fontSize=10, color=INK).encode(x=x, y=y, text="text:N")
+    texts = chart_of(words).mark_text(align="left", fontSize=10, color=INK).encode(x=x, y=y, text="text:N")
     names = [
         {"x": sum(widths[:k]), "text": short(head, max(4, width // LETTER - 1))}
         for k, (head, width) in enumerate(zip(heads, widths, strict=False))
     ]
-    above = alt.Chart(rows_of(names)).mark_text(align="left", fontSize=10, fontWeight="bold", color=INK, dy=-9)
+    above = chart_of(names).mark_text(align="left", fontSize=10, fontWeight="bold", color=INK, dy=-9)
     return (texts + above.encode(x=x, y=alt.value(0), text="text:N")).properties(width=across, height=height)
 
 

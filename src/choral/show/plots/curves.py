@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from choral.errors import ProblemError
-from choral.show.plots.style import BLUE, COLOURS, DASHES, INK, SHAPES, altair, finished, number, rows_of, short
+from choral.show.plots.style import BLUE, COLOURS, DASHES, INK, SHAPES, altair, chart_of, finished, number, short
 from choral.theory.capacity import CurvePoint
 from choral.theory.many_samples import TradeoffPoint
 
@@ -90,11 +90,11 @@ def schemes_plot(told: Mapping[str, float], total: float, n: int, subtitle: str 
         {"scheme": short(name), "bits": bits, "text": f"{number(bits)}  ({100 * bits / total:.0f} %)"}
         for name, bits in sorted(told.items(), key=lambda item: -item[1])
     ]
-    base = alt.Chart(rows_of(rows)).encode(
+    base = chart_of(rows).encode(
         x=alt.X("bits:Q", title=f"told about {n} samples (bits)", scale=alt.Scale(domain=[0, total * 1.12])),
         y=alt.Y("scheme:N", sort=[row["scheme"] for row in rows], title=None),
     )
-    everything = alt.Chart(rows_of([{"bits": total, "text": f"H = {number(total)}"}])).encode(x="bits:Q")
+    everything = chart_of([{"bits": total, "text": f"H = {number(total)}"}]).encode(x="bits:Q")
     best = max(told, key=lambda name: told[name])
     return finished(
         alt.layer(
@@ -136,7 +136,7 @@ def lines_plot(
     axis = alt.Axis(format="~s" if max(places) >= 1000 else "~g", tickCount=8)
     if log_x:
         axis = alt.Axis(format="~s", values=_ticks(min(places), max(places)))
-    base = alt.Chart(rows_of(rows)).encode(x=alt.X("x:Q", scale=x_scale, title=x_title, axis=axis))
+    base = chart_of(rows).encode(x=alt.X("x:Q", scale=x_scale, title=x_title, axis=axis))
     y = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=[low, high], nice=False))
     colour = alt.Color(
         "series:N", sort=names, scale=alt.Scale(domain=names, range=list(COLOURS)[: len(names)]), legend=None
@@ -148,17 +148,17 @@ def lines_plot(
         layers.append(base.mark_area(opacity=0.2).encode(y=y, y2="upper:Q", color=colour))
     layers.append(base.mark_line(strokeWidth=1.8).encode(y=y, color=colour, strokeDash=dash))
     if len(rows) <= 80 * len(series):
-        marked = alt.Chart(rows_of(_thinned(rows, series))).encode(x=alt.X("x:Q", scale=x_scale))
+        marked = chart_of(_thinned(rows, series)).encode(x=alt.X("x:Q", scale=x_scale))
         layers.append(marked.mark_point(filled=True, size=26, opacity=1).encode(y=y, color=colour, shape=shape))
     lines = [{"text": text, "y": value} for text, value in rules.items()]
     if lines:
-        flat = alt.Chart(rows_of(lines)).encode(y=y)
+        flat = chart_of(lines).encode(y=y)
         layers.append(flat.mark_rule(color=INK, strokeDash=[5, 3]))
         up = all(value < high * 0.93 for value in rules.values())
         layers.append(flat.mark_text(align="left", x=6, dy=-7 if up else 9, color=INK).encode(text="text:N"))
     labels = _labels(series, low, high) if len(series) > 1 else []
     if labels:
-        ends = alt.Chart(rows_of(labels)).encode(
+        ends = chart_of(labels).encode(
             y=alt.Y("place:Q", scale=alt.Scale(domain=[low, high], nice=False)), color=colour
         )
         layers.append(ends.mark_text(align="left", x=WIDTH + 8, clip=False).encode(text="text:N"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from choral.describe.display import show
 from choral.errors import TooLargeError
-from choral.show.plots.style import BLUE, INK, PAPER, altair, finished, rows_of
+from choral.show.plots.style import BLUE, INK, PAPER, altair, chart_of, finished
 
 MOST_VALUES = 12
 """Values in a column of a diagram whose arrows can still be followed."""
@@ -63,12 +63,12 @@ def diagram_plot(stages: Sequence[Stage], links: Sequence[Link], finding: str, n
         "y:Q", axis=None, scale=alt.Scale(domain=[-tallest / 2 - 0.15, tallest / 2 - 0.15], reverse=True, nice=False)
     )
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.2, len(stages) - 0.8], nice=False))
-    base = alt.Chart(rows_of(nodes)).encode(x=x, y=y)
-    label = alt.Chart(rows_of(words)).encode(x=x, y=y)
+    base = chart_of(nodes).encode(x=x, y=y)
+    label = chart_of(words).encode(x=x, y=y)
     heads = [{"x": i, "text": stage.name} for i, stage in enumerate(stages)]
     roomy = 900 if max(len(node["text"]) for node in nodes) <= 2 else 2900
     picture = alt.layer(
-        alt.Chart(rows_of(lines))
+        chart_of(lines)
         .mark_line(color=BLUE, opacity=0.75)
         .encode(
             x=x,
@@ -80,7 +80,7 @@ def diagram_plot(stages: Sequence[Stage], links: Sequence[Link], finding: str, n
         label.mark_text(color=INK, fontSize=11).encode(text="text:N"),
         base.mark_point(filled=True, size=roomy, color=PAPER, stroke=INK, strokeWidth=1.3, opacity=1),
         base.mark_text(color=INK, fontSize=12).encode(text="text:N"),
-        alt.Chart(rows_of(heads))
+        chart_of(heads)
         .mark_text(color=INK, fontSize=13, fontWeight="bold")
         .encode(x=x, y=alt.value(-4), text="text:N"),
     ).properties(width=210 * (len(stages) - 1) + 60, height=max(150, 95 * tallest))

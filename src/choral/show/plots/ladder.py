@@ -8,7 +8,7 @@ from typing import Any
 from choral.describe.display import at_most, in_bits
 from choral.design.result import Disclosure
 from choral.errors import ProblemError
-from choral.show.plots.style import BLUE, GREY, INK, RULE, altair, finished, number, rows_of
+from choral.show.plots.style import BLUE, GREY, INK, RULE, altair, chart_of, finished, number
 from choral.show.progress import Moment
 
 
@@ -17,7 +17,7 @@ def ladder_plot(disclosure: Disclosure) -> Any:
     alt = altair()
     rows = ladder(disclosure)
     order = [row["step"] for row in rows]
-    base = alt.Chart(rows_of(rows)).encode(
+    base = chart_of(rows).encode(
         x=alt.X("bits:Q", title="bits", scale=alt.Scale(domainMin=0)),
         y=alt.Y("step:N", sort=order, title=None),
     )
@@ -68,7 +68,7 @@ def closing_plot(moments: Sequence[Moment]) -> Any:
         for m in moments
     ]
     when = alt.Scale(domain=_span(rows), nice=False)
-    base = alt.Chart(rows_of(rows)).encode(x=alt.X("seconds:Q", title=None, scale=when))
+    base = chart_of(rows).encode(x=alt.X("seconds:Q", title=None, scale=when))
     bits = alt.Y("information:Q", title="bits about W", scale=alt.Scale(zero=False))
     step = "step-after"
     band = base.mark_area(color=BLUE, opacity=0.2, interpolate=step).encode(y=bits, y2="upper_bound:Q")
@@ -79,9 +79,9 @@ def closing_plot(moments: Sequence[Moment]) -> Any:
         color=INK, interpolate=step, strokeDash=[5, 3], point=alt.OverlayMarkDef(color=INK, size=22, shape="square")
     ).encode(y="upper_bound:Q")
     upper = alt.layer(band, low, high).properties(width=520, height=210)
-    wide = rows_of([row for row in rows if row["gap"] > 0])
+    wide = [row for row in rows if row["gap"] > 0]
     lower = (
-        alt.Chart(wide)
+        chart_of(wide)
         .mark_line(color=GREY, interpolate=step, point=alt.OverlayMarkDef(color=INK, size=22))
         .encode(
             x=alt.X("seconds:Q", title="seconds since the start", scale=when),

@@ -10,7 +10,7 @@ from choral.describe.display import counted, percent
 from choral.design.result import Disclosure
 from choral.problem.kernel import Variable
 from choral.show.plots.channel import leading, left_out
-from choral.show.plots.style import BLUE, INK, above, altair, distinct, finished, rows_of
+from choral.show.plots.style import BLUE, INK, above, altair, chart_of, distinct, finished
 
 MOST_VALUES = 20
 """Values of the target that get a colour or a column of their own."""
@@ -42,7 +42,7 @@ def posterior_plot(disclosure: Disclosure) -> Any:
     y = alt.Y("value:N", sort=labels, title="value", axis=above())
     x = alt.X("p:Q", scale=alt.Scale(domain=[0, 1]), title="probability", axis=alt.Axis(format=".1f"))
     after = (
-        alt.Chart(rows_of(rows))
+        chart_of(rows)
         .mark_circle(color=BLUE, opacity=0.45, stroke=INK, strokeWidth=0.7, strokeOpacity=0.8)
         .encode(
             x=x,
@@ -52,7 +52,7 @@ def posterior_plot(disclosure: Disclosure) -> Any:
             ),
         )
     )
-    mark = alt.Chart(rows_of(before)).mark_tick(color=INK, thickness=3, height=26, opacity=1).encode(x=x, y=y)
+    mark = chart_of(before).mark_tick(color=INK, thickness=3, height=26, opacity=1).encode(x=x, y=y)
     shown = range(len(prior)) if len(prior) != 2 else sets[0]
     most = max(shown, key=lambda v: max(law[v] for law in given) - min(law[v] for law in given))
     low, high = (float(pick(law[most] for law in given)) for pick in (min, max))

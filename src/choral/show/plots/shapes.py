@@ -11,7 +11,7 @@ from choral.describe.examples import two_binary
 from choral.describe.numbers import nonnegative
 from choral.errors import TooLargeError
 from choral.problem.hypergraph import Hypergraph
-from choral.show.plots.style import COLOURS, DASHES, GREY, INK, PAPER, SHAPES, altair, finished, number, rows_of
+from choral.show.plots.style import COLOURS, DASHES, GREY, INK, PAPER, SHAPES, altair, chart_of, finished, number
 from choral.theory.two_binary import two_binary_information
 
 STEPS = 120
@@ -59,15 +59,15 @@ def segment_plot(alpha: Any, beta: Any, r: Any, targets: Mapping[str, Sequence[A
     dash = alt.StrokeDash("target:N", scale=alt.Scale(domain=names, range=list(DASHES)[: len(names)]), title=None)
     x = alt.X("t:Q", title="place t on the segment p + t·(1, -1, -1, 1)", scale=alt.Scale(nice=False))
     y = alt.Y("bits:Q", title="H(W) at this place (bits)", scale=alt.Scale(zero=False))
-    curve = alt.Chart(rows_of(curves)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
-    chord = alt.Chart(rows_of(chords)).encode(x=x, y=y, color=colour)
+    curve = chart_of(curves).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
+    chord = chart_of(chords).encode(x=x, y=y, color=colour)
     heights = [row["bits"] for row in curves]
     ends = [
         {"t": float(c - R), "text": "a₁", "bits": min(heights)},
         {"t": 0.0, "text": "p", "bits": min(heights)},
         {"t": float(c), "text": "a₂", "bits": min(heights)},
     ]
-    under = alt.Chart(rows_of(ends)).encode(x=x, y=y)
+    under = chart_of(ends).encode(x=x, y=y)
     shape = alt.Shape("target:N", scale=alt.Scale(domain=names, range=list(SHAPES)[: len(names)]), title=None)
     picture = alt.layer(
         under.mark_rule(color=GREY, strokeDash=[2, 3]).encode(y=alt.value(0), y2=alt.value(300)),
@@ -75,9 +75,7 @@ def segment_plot(alpha: Any, beta: Any, r: Any, targets: Mapping[str, Sequence[A
         chord.mark_line(strokeWidth=1),
         chord.mark_point(filled=True, size=50, opacity=1).encode(shape=shape),
         *(
-            alt.Chart(rows_of([row]))
-            .mark_rule(strokeWidth=4, xOffset=6 * i)
-            .encode(x=x, y="bits:Q", y2="chord:Q", color=colour)
+            chart_of([row]).mark_rule(strokeWidth=4, xOffset=6 * i).encode(x=x, y="bits:Q", y2="chord:Q", color=colour)
             for i, row in enumerate(gaps)
         ),
         under.mark_text(fontSize=13, color=INK).encode(y=alt.value(-9), text="text:N"),
@@ -128,7 +126,7 @@ def hypergraph_plot(graph: Hypergraph) -> Any:
     legend = alt.Legend(symbolStrokeWidth=2, columns=1 if len(states) <= 12 else 2, symbolSize=500)
     title = f"states ({', '.join(parts)})"
     picture = alt.layer(
-        alt.Chart(rows_of(lines))
+        chart_of(lines)
         .mark_line(strokeWidth=1.6, interpolate="monotone")
         .encode(
             x=x,
@@ -141,11 +139,11 @@ def hypergraph_plot(graph: Hypergraph) -> Any:
                 "state:N", sort=states, scale=alt.Scale(domain=states, range=dashes), title=title, legend=legend
             ),
         ),
-        alt.Chart(rows_of(vertices))
+        chart_of(vertices)
         .mark_point(filled=True, size=1700, color=PAPER, stroke=INK, strokeWidth=1.4, opacity=1)
         .encode(x=x, y=y),
-        alt.Chart(rows_of(vertices)).mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="text:N"),
-        alt.Chart(rows_of([{"x": i, "text": part} for i, part in enumerate(parts)]))
+        chart_of(vertices).mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="text:N"),
+        chart_of([{"x": i, "text": part} for i, part in enumerate(parts)])
         .mark_text(color=INK, fontSize=12, fontWeight="bold")
         .encode(x=x, y=alt.value(2), text="text:N"),
     ).properties(width=max(260, 190 * (len(parts) - 1) + 120), height=max(150, 105 * tallest))

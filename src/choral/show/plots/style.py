@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from choral.errors import ChoralError
@@ -51,9 +52,24 @@ def altair() -> Any:
     return alt
 
 
-def rows_of(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """The rows of a chart; in a tuple, which is handed on as it is where every layer would copy a list row by row."""
-    return altair().Data(values=tuple(rows))
+def chart_of(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """A chart of these rows, which is never copied in depth, however often it is layered and put beside others.
+
+    Altair copies all that is inside whenever charts are put together, which took most of the time of a picture. What it
+    changes in a copy are its own attributes alone, so what these refer to may be shared; and what is in a tuple is.
+    """
+    return _shared()(altair().Data(values=tuple(rows)))
+
+
+@cache
+def _shared() -> Any:
+    """The class of charts that are copied without what is inside them."""
+
+    class Shared(altair().Chart):  # type: ignore[misc]
+        def __deepcopy__(self, memo: Any) -> Any:
+            return self.copy(deep=False)
+
+    return Shared
 
 
 def finished(chart: Any, finding: str, notes: Sequence[str] = (), width: int = 600) -> Any:

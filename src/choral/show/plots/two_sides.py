@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from choral.show.plots.style import BLUE, COLOURS, GREY, INK, altair, finished, percents, rows_of, short
+from choral.show.plots.style import BLUE, COLOURS, GREY, INK, altair, chart_of, finished, percents, short
 
 MOST_STEMS = 60
 """Up to so many codes a stem leads from what was known before to each dot, and each has its mark on a straight line."""
@@ -149,9 +149,9 @@ def _left(alt: Any, left: Left, width: int) -> Any:
     areas = alt.Scale(domain=[0, max(left.shares)], range=[8 if few else 3, largest])
     size = alt.Size("weight:Q", scale=areas, legend=None)
     clear = alt.Opacity("moved:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None)
-    known = alt.Chart(rows_of(before)).mark_rule(strokeDash=[4, 3], strokeWidth=1.2).encode(y=y, color=one)
-    curve = alt.Chart(rows_of(steps)).mark_line(interpolate="step-after", strokeWidth=1, opacity=0.55)
-    marks = alt.Chart(rows_of(dots))
+    known = chart_of(before).mark_rule(strokeDash=[4, 3], strokeWidth=1.2).encode(y=y, color=one)
+    curve = chart_of(steps).mark_line(interpolate="step-after", strokeWidth=1, opacity=0.55)
+    marks = chart_of(dots)
     layers = [known, curve.encode(x=x, y=y, color=one)]
     if few and len(left.series) == 1:
         layers.append(marks.mark_rule(color=BLUE, opacity=0.35).encode(x=x, y=y, y2="before:Q"))
@@ -216,10 +216,10 @@ def _rows(alt: Any, panels: Sequence[Panel], shares: Sequence[float], width: int
     ]
     x = _x(alt)
     layers = [
-        alt.Chart(rows_of(lines)).mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y, detail="row:N"),
-        alt.Chart(rows_of(beads)).mark_circle(size=12, color=BLUE, opacity=1).encode(x=x, y=y),
+        chart_of(lines).mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y, detail="row:N"),
+        chart_of(beads).mark_circle(size=12, color=BLUE, opacity=1).encode(x=x, y=y),
     ]
-    base = alt.Chart(rows_of(words)).encode(y=y)
+    base = chart_of(words).encode(y=y)
     across = width - left - right
     layers.append(base.mark_text(align="right", dx=-8, fontSize=10, color=INK).encode(x=alt.value(0), text="name:N"))
     layers.append(base.mark_text(align="left", dx=8, fontSize=10, color=INK).encode(x=alt.value(across), text="note:N"))
@@ -248,24 +248,22 @@ def _panel(
     y = alt.Y("p:Q", scale=alt.Scale(domain=[0, 1]), title=None, axis=axis)
     x = _x(alt)
     layers = [
-        alt.Chart(rows_of(lines or [{"value": "", "x": 0.0, "p": None}]))
+        chart_of(lines or [{"value": "", "x": 0.0, "p": None}])
         .mark_line(strokeWidth=1 if bands else 2, strokeDash=[4, 3] if bands else [1, 0], color=colour)
         .encode(x=x, y=y, detail="value:N")
     ]
     if bands:
-        area = alt.Chart(rows_of(bands)).mark_area(color=colour, opacity=0.45)
+        area = chart_of(bands).mark_area(color=colour, opacity=0.45)
         low = alt.Y("low:Q", scale=alt.Scale(domain=[0, 1]), title=None, axis=axis)
         layers.append(area.encode(x=x, y=low, y2="high:Q", detail="value:N"))
     elif lines and len(shares) <= MOST_STEMS:
         beads = [{"value": line.name, "x": m, "p": line.level, "bead": 1} for line in panel.lines for m in middles]
-        layers.append(alt.Chart(rows_of(beads)).mark_circle(size=12, color=colour, opacity=1).encode(x=x, y=y))
+        layers.append(chart_of(beads).mark_circle(size=12, color=colour, opacity=1).encode(x=x, y=y))
     ends = [
         {"value": line.name, "x": 1.0, "p": line.level, "text": _label(line, words // LETTER)} for line in panel.lines
     ]
     if ends:
-        text = alt.Chart(rows_of(_apart(ends, height))).mark_text(
-            align="left", dx=5, fontSize=10, color=INK, baseline="middle"
-        )
+        text = chart_of(_apart(ends, height)).mark_text(align="left", dx=5, fontSize=10, color=INK, baseline="middle")
         where = alt.Y("at:Q", scale=alt.Scale(domain=[0, 1]), title=None, axis=axis)
         layers.append(text.encode(x=alt.X("x:Q"), y=where, text="text:N"))
     across = width + words
