@@ -22,10 +22,14 @@ quick: .venv/ready
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not spark" --ignore=tests/browser
 
 # A file of tests stays with one worker, so that what its tests share is made once; conftest.py has the longest files first.
+# Spark's tests wait more than they work: they run beside the others, and what they say comes last.
 test: check
 	-scripts/browser
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-	scripts/spark try
+	-scripts/spark install
+	@mkdir -p build
+	scripts/spark try > build/spark.log 2>&1 & spark=$$!; trap 'kill $$spark 2> /dev/null' INT TERM; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder; status=$$?; \
+	wait $$spark || status=1; cat build/spark.log; exit $$status
 
 # Spark's own tests: needs Java 17, which is installed where that can be done (Debian, as root).
 test-spark: .venv/ready
