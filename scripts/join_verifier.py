@@ -29,6 +29,7 @@ PARTS = (
     "proof_group",
     "proof_determined",
     "proof_tree",
+    "least_line",
     "proof_lines",
     "proof_rank",
     "utility",

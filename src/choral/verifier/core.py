@@ -10,6 +10,7 @@ from array import array
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import gcd, lcm
+from operator import itemgetter, lt
 
 from choral.verifier.claims import ClaimFailed, brief, need, several
 from choral.verifier.names import look_alikes, shown_group, shown_name, why_unreadable
@@ -19,6 +20,19 @@ from choral.verifier.steps import hold, product, spend
 from choral.verifier.values import spoken, symbol
 
 MOST_LETTERS = 2000  # of a budget
+
+
+def are_integers(values):
+    """Whether all of these are integers, and none of them true or false."""
+    return set(map(type, values)) <= {int}
+
+
+def picked(where):
+    """What takes the values at these places out of a tuple, as a tuple."""
+    where = list(where)
+    if len(where) > 1:
+        return itemgetter(*where)
+    return lambda values: tuple([values[i] for i in where])
 
 
 def columns_of(document, key, known, claim):
@@ -61,17 +75,17 @@ class Table:
         self.cells = {}
         listed = law.get("cells")
         need(is_list(listed) and len(listed), "law", "it has no cells")
+        sizes = list(map(len, self.alphabets))
         for entry in listed:
-            if not isinstance(entry, list) or len(entry) != len(self.columns) + 1:
+            if not isinstance(entry, list) or len(entry) != len(sizes) + 1:
                 raise ClaimFailed("law", f"bad cell {brief(entry)}")
             *index, text = entry
-            for i, alphabet in zip(index, self.alphabets):
-                if type(i) is not int or not 0 <= i < len(alphabet):
-                    raise ClaimFailed("law", f"the cell {brief(index)} is outside the alphabets")
-            weight = whole(text, "law")
-            if weight == 0 or tuple(index) in self.cells:
+            if not (are_integers(index) and min(index) >= 0 and all(map(lt, index, sizes))):
+                raise ClaimFailed("law", f"the cell {brief(index)} is outside the alphabets")
+            weight, cell = whole(text, "law"), tuple(index)
+            if weight == 0 or cell in self.cells:
                 raise ClaimFailed("law", f"the cell {brief(index)} {'is listed twice' if weight else 'has no weight'}")
-            self.cells[tuple(index)] = weight
+            self.cells[cell] = weight
         self.total = sum(self.cells.values())
         self.known = {}
 
@@ -81,12 +95,12 @@ class Table:
             return self.known[tuple(names)]
         spend(len(self.cells) * (3 + len(names)) + len(self.columns) * len(names), "the marginals of the law")
         where = [self.columns.index(name) for name in names]
-        sums = {}
+        values_of, sums = itemgetter(*where), {}
         for cell, weight in self.cells.items():
-            key = tuple(cell[i] for i in where)
+            key = values_of(cell)
             sums[key] = sums.get(key, 0) + weight
         if len(names) == 1:
-            self.known[tuple(names)] = sums
+            self.known[tuple(names)] = sums = {(value,): weight for value, weight in sums.items()}
         return sums
 
     def seen_from(self, used, names, prior):
@@ -96,11 +110,16 @@ class Table:
         """
         if self.screens(used, names):
             return Contained(prior, [used.index(name) for name in names])
-        joint = self.weights([*used, *names])
-        spend(2 * len(joint), "the marginals of the law")
-        split = {}
-        for cell, weight in joint.items():
-            split.setdefault(cell[: len(used)], {})[cell[len(used) :]] = weight
+        width = len(used) + len(names)
+        spend(len(self.cells) * (3 + width) + len(self.columns) * width, "the marginals of the law")
+        state_of, value_of = (picked(map(self.columns.index, some)) for some in (used, names))
+        split, known = {}, {}
+        for cell, weight in self.cells.items():
+            value = value_of(cell)
+            value = known.setdefault(value, value)
+            row = split.setdefault(state_of(cell), {})
+            row[value] = row.get(value, 0) + weight
+        spend(2 * sum(map(len, split.values())), "the marginals of the law")
         return split
 
     def screens(self, used, group):
@@ -130,10 +149,10 @@ class Contained:
     """For each state {value: weight} of columns that the state contains: one value, with all of its weight."""
 
     def __init__(self, prior, where):
-        self.prior, self.where = prior, where
+        self.prior, self.where, self.value_of = prior, where, picked(where)
 
     def __getitem__(self, state):
-        return {tuple([state[i] for i in self.where]): self.prior[state]}
+        return {self.value_of(state): self.prior[state]}
 
     def __contains__(self, state):
         return state in self.prior
@@ -171,7 +190,7 @@ class Channel:
         self.prior, self.rows = prior, dict.fromkeys(prior)
         known, listed = {}, 0
         for state, row in zip(states, rows):
-            key = tuple(state) if isinstance(state, list) and all(type(i) is int for i in state) else None
+            key = tuple(state) if isinstance(state, list) and are_integers(state) else None
             if key not in prior:
                 raise ClaimFailed("channel", f"the state {brief(state)} has no probability under the law")
             if self.rows[key] is not None:
@@ -229,25 +248,32 @@ class Channel:
     def sums(self, groups):
         """For each group {z: {y: mass}} in units of the law; group[state] = {z: (p, q)} says P(z | state) = p/q. Exact.
 
-        Masses with one denominator are added as integers; the few sums are then added as fractions.
+        Masses with one denominator are added as integers; the few sums are then added as fractions. Where states contain
+        the groups, masses of states that agree in half of the groups are added first: no more numbers than the rows have.
         """
+        what = "the joint law of codes and protected values"
+        inside = [g for g, group in enumerate(groups) if group.where is not None]
+        apart = [g for g, group in enumerate(groups) if group.where is None]
+        middle = len(inside) // 2
+        halves = [Half(groups, some) for some in (inside[:middle], inside[middle:]) if some]
         sums = [{} for _ in groups]
         for state, weight in self.prior.items():
             denominator, codes, numerators = self.rows[state]
             shared = gcd(weight, denominator)
             top, bottom = weight // shared, denominator // shared
-            masses = [(y, n * top) for y, n in zip(codes, numerators)]
-            shares = [group[state] for group in groups]
+            shares = [(sums[g], groups[g][state]) for g in apart]
             each = product(top.bit_length() + 64, bottom.bit_length() + 64)
-            spend(sum(map(len, shares)) * (2 + len(codes) * each), "the joint law of codes and protected values")
-            for values, parts in zip(shares, sums):
+            spend((len(inside) + sum([len(values) for _, values in shares])) * (2 + len(codes) * each), what)
+            for half in halves:
+                gather(half.sums, half.value_of(state), bottom, codes, numerators, top)
+            for parts, values in shares:
                 for z, (p, q) in values.items():
-                    by_bottom = parts.setdefault(z, {}).setdefault(bottom * q, {})
-                    before = len(by_bottom)
-                    for y, mass in masses:
-                        by_bottom[y] = by_bottom.get(y, 0) + (mass if p == 1 else mass * p)
-                    if len(by_bottom) > before:
-                        hold(len(by_bottom) - before, "the joint law of codes and protected values")
+                    hold(gather(parts, z, bottom * q, codes, numerators, top * p), what)
+        for half in halves:
+            for values, by_bottom in half.sums.items():
+                for g, value_of in half.groups:
+                    for bottom, row in by_bottom.items():
+                        hold(gather(sums[g], value_of(values), bottom, row, row.values(), 1), what)
         return [{z: self.added(parts) for z, parts in group.items()} for group in sums]
 
     def added(self, parts):
@@ -259,22 +285,47 @@ class Channel:
             each = product(common.bit_length() + bottom.bit_length(), bottom.bit_length() + 64)
             spend(10 + len(row) * (20 + 4 * each), "sums of fractions over many denominators")
             for y, numerator in row.items():
-                total[y] = total.get(y, 0) + Fraction(numerator, bottom)
-        return total
+                before, below = total.get(y, (0, 1))
+                if below % bottom:
+                    wider = lcm(below, bottom)
+                    before, below = before * (wider // below), wider
+                total[y] = before + numerator * (below // bottom), below
+        return {y: Fraction(top, bottom) for y, (top, bottom) in total.items()}
+
+
+def gather(parts, value, bottom, codes, numerators, factor):
+    """Add numerators · factor to the sums {value: {bottom: {code: sum}}}; returns how many of these are new."""
+    row = parts.setdefault(value, {}).setdefault(bottom, {})
+    before = len(row)
+    for y, n in zip(codes, numerators):
+        row[y] = row.get(y, 0) + n * factor
+    return len(row) - before
+
+
+class Half:
+    """Some groups that states contain: the values of all of them in a state, and each group's among these."""
+
+    def __init__(self, groups, some):
+        where = sorted({i for g in some for i in groups[g].where})
+        self.sums, self.value_of = {}, picked(where)
+        self.groups = [(g, picked([where.index(i) for i in groups[g].where])) for g in some]
 
 
 class Nothing:
     """The group of no columns, which has one value."""
 
-    def __getitem__(self, state):
-        return {(): (1, 1)}
+    where = ()
 
 
 class Shares:
-    """P(z | state) as reduced (p, q), for every value z of a group that has weight together with the state."""
+    """P(z | state) as reduced (p, q), for every value z of a group that has weight together with the state.
+
+    Where the states contain the group, `where` says at which places; P(z | state) is one, then.
+    """
 
     def __init__(self, law, used, group, prior):
         self.seen, self.prior = law.seen_from(used, group, prior), prior
+        self.where = self.seen.where if isinstance(self.seen, Contained) else None
 
     def __getitem__(self, state):
         total = self.prior[state]

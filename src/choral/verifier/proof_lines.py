@@ -10,6 +10,7 @@ from choral.verifier.conditions import condition_row, row_under
 from choral.verifier.core import Contained
 from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import DOWN, LN2, LOGARITHM, UP, add, entropy, interval, ratio, subtract
+from choral.verifier.least_line import LeastLine
 from choral.verifier.numbers import rational, size_of, whole
 from choral.verifier.proof_determined import is_beside, places_of
 from choral.verifier.proof_tree import lines_of_tree
@@ -64,32 +65,22 @@ def bound_from_lines(law, used, target, groups, budgets, conditions, further, pr
     for i, (g, z) in places:
         by_group[g].append((i, z))
     contained = [g for g, seen in enumerate(to_groups) if isinstance(seen, Contained) and by_group[g]]
-    levels = Levels(
-        constants, [(to_groups[g].where, {z: [row[i] for row in nu] for i, z in by_group[g]}) for g in contained]
+    shared = [(seen, by_group[g]) for g, seen in enumerate(to_groups) if by_group[g] and g not in contained]
+    every = LeastLine(
+        constants,
+        [(to_groups[g].where, {z: [row[i] for row in nu] for i, z in by_group[g]}) for g in contained],
+        [*zip(*lines), *([-x for x in column] for column in zip(*nu))],
     )
-    shared = [(seen, by_group[g]) for g, seen in enumerate(to_groups) if g not in contained]
-    total = 0
+    size, total = len(values), 0
     for state, weight in prior.items():
-        law_of_w = [(number[w], x) for w, x in to_target[state].items()]
-        pull = []
+        terms = [(number[w], x, 1) for w, x in to_target[state].items()]
         for seen, inside in shared:
-            row = seen[state] if inside else {}
-            pull += [(i, row[z]) for i, z in inside if z in row]
+            row = seen[state]
+            terms += [(size + i, row[z], 1) for i, z in inside if z in row]
+        terms += [(size + i, row.numerators[state], row.divisor) for i, row in beyond]
         each = product(weight.bit_length(), deep)
-        work = len(law_of_w) + len(pull) + 2 * len(beyond) + len(contained) + 3
-        spend(len(lines) * work * each, "lines at every state")
-        least = None
-        for line, row, level in zip(lines, nu, levels.at(state)):
-            top = weight * level
-            for k, x in law_of_w:
-                top += line[k] * x
-            for i, x in pull:
-                top -= row[i] * x
-            for i, further_row in beyond:
-                top += -row[i] * further_row.numerators[state] // further_row.divisor
-            if least is None or top < least:
-                least = top
-        total += least // law.total
+        spend(len(lines) * (len(terms) + len(beyond) + len(contained) + 3) * each, "lines at every state")
+        total += every.at(state, weight, terms) // law.total
     bottom = interval(Fraction(total - len(prior), 1 << BITS))
     for g, price in enumerate(prices):
         if price:
@@ -98,28 +89,6 @@ def bound_from_lines(law, used, target, groups, budgets, conditions, further, pr
             bottom = add(bottom, interval(price * spare))
     need(bottom[0].is_finite(), claim, "its numbers are too large")
     return subtract(entropy_of_target(law, target), bottom)
-
-
-class Levels:
-    """For every line its constant less the multipliers of the values that a state contains.
-
-    States that follow each other have their first columns in common, mostly; so has the sum up to there.
-    """
-
-    def __init__(self, constants, groups):
-        self.groups, self.last, self.sums = groups, [None] * len(groups), [constants] + [None] * len(groups)
-
-    def at(self, state):
-        """One level per line."""
-        same = True
-        for k, (where, multipliers) in enumerate(self.groups):
-            z = tuple([state[i] for i in where])
-            if same and z == self.last[k]:
-                continue
-            same, self.last[k], before = False, z, self.sums[k]
-            pulls = multipliers.get(z)
-            self.sums[k + 1] = before if pulls is None else [a - b for a, b in zip(before, pulls)]
-        return self.sums[-1]
 
 
 def lines_of(proof, values, to_target, prior):

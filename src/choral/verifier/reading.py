@@ -99,8 +99,25 @@ def is_deep(value):
     return bool(within)
 
 
+DIGITS = "0123456789"
 DECODER = json.JSONDecoder(object_pairs_hook=no_twins, parse_int=whole_number)
+QUICK = json.JSONDecoder(object_pairs_hook=no_twins)  # for a text that has no integer that is absurdly long
 BLANK = re.compile(r"[ \t\n\r]*")
+
+
+def decoder_for(text):
+    """What reads the JSON values of a text: each of its integers is looked at only where one can be too long.
+
+    More digits in a row than an integer may have lie across one of the places that are looked at.
+    """
+    step = LONGEST_INTEGER + 1
+    for place in range(LONGEST_INTEGER, len(text), step):
+        if text[place] in DIGITS:
+            before, behind = text[place - LONGEST_INTEGER : place], text[place : place + step]
+            row = len(before) - len(before.rstrip(DIGITS)) + len(behind) - len(behind.lstrip(DIGITS))
+            if row > LONGEST_INTEGER:
+                return DECODER
+    return QUICK
 
 
 def after(text, place, mark):
@@ -111,24 +128,24 @@ def after(text, place, mark):
     return BLANK.match(text, place + 1).end()
 
 
-def read_value(text, place, path=()):
+def read_value(text, place, decoder=DECODER, path=()):
     """The JSON value at a place, and where it ends; the long lists of the law and of the channel stay in the text."""
     place = BLANK.match(text, place).end()
     if path in LISTS and text.startswith("[", place):
-        return read_list(text, after(text, place, "["))
+        return read_list(text, after(text, place, "["), decoder)
     if text.startswith("{", place) and any(path == longer[: len(path)] for longer in LISTS):
-        return read_object(text, after(text, place, "{"), path)
-    return DECODER.raw_decode(text, place)
+        return read_object(text, after(text, place, "{"), decoder, path)
+    return decoder.raw_decode(text, place)
 
 
-def read_object(text, place, path):
+def read_object(text, place, decoder, path):
     """The rest of an object whose first key is at a place."""
     pairs = []
     while not (text.startswith("}", place) and not pairs):
         if not text.startswith('"', place):
             raise ValueError(f"a key is missing at character {place}")
-        key, place = DECODER.raw_decode(text, place)
-        value, place = read_value(text, after(text, place, ":"), (*path, key))
+        key, place = decoder.raw_decode(text, place)
+        value, place = read_value(text, after(text, place, ":"), decoder, (*path, key))
         pairs.append((key, value))
         place = BLANK.match(text, place).end()
         if text.startswith("}", place):
@@ -137,11 +154,11 @@ def read_object(text, place, path):
     return no_twins(pairs), place + 1
 
 
-def read_list(text, place):
+def read_list(text, place, decoder):
     """The rest of a list whose first item is at a place."""
     items, places = [], array("Q")
     while not (text.startswith("]", place) and not places):
-        item, end = DECODER.raw_decode(text, place)
+        item, end = decoder.raw_decode(text, place)
         places.append(place)
         if len(places) <= LONG:
             items.append(item)
@@ -151,13 +168,13 @@ def read_list(text, place):
         place = after(text, place, ",")
     if len(places) <= LONG:
         return items, place + 1
-    return Lazy(len(places), lambda i: DECODER.raw_decode(text, places[i])[0]), place + 1
+    return Lazy(len(places), lambda i: decoder.raw_decode(text, places[i])[0]), place + 1
 
 
 def read(text):
     """The document in a release file, if it is whole and of a version that this file knows."""
     try:
-        document, end = read_value(text, 0)
+        document, end = read_value(text, 0, decoder_for(text))
         if BLANK.match(text, end).end() != len(text):
             raise ValueError("something follows its end")
         if is_deep(document):

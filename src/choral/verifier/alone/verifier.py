@@ -47,6 +47,8 @@ from fractions import Fraction
 from functools import cmp_to_key
 from itertools import combinations, pairwise
 from math import comb, gcd, lcm
+from operator import itemgetter, lt
+from struct import Struct
 
 # ---- claims ----------------------------------------------------------------------------------------------------------
 # A claim that does not hold.
@@ -299,8 +301,25 @@ def is_deep(value):
     return bool(within)
 
 
+DIGITS = "0123456789"
 DECODER = json.JSONDecoder(object_pairs_hook=no_twins, parse_int=whole_number)
+QUICK = json.JSONDecoder(object_pairs_hook=no_twins)  # for a text that has no integer that is absurdly long
 BLANK = re.compile(r"[ \t\n\r]*")
+
+
+def decoder_for(text):
+    """What reads the JSON values of a text: each of its integers is looked at only where one can be too long.
+
+    More digits in a row than an integer may have lie across one of the places that are looked at.
+    """
+    step = LONGEST_INTEGER + 1
+    for place in range(LONGEST_INTEGER, len(text), step):
+        if text[place] in DIGITS:
+            before, behind = text[place - LONGEST_INTEGER : place], text[place : place + step]
+            row = len(before) - len(before.rstrip(DIGITS)) + len(behind) - len(behind.lstrip(DIGITS))
+            if row > LONGEST_INTEGER:
+                return DECODER
+    return QUICK
 
 
 def after(text, place, mark):
@@ -311,24 +330,24 @@ def after(text, place, mark):
     return BLANK.match(text, place + 1).end()
 
 
-def read_value(text, place, path=()):
+def read_value(text, place, decoder=DECODER, path=()):
     """The JSON value at a place, and where it ends; the long lists of the law and of the channel stay in the text."""
     place = BLANK.match(text, place).end()
     if path in LISTS and text.startswith("[", place):
-        return read_list(text, after(text, place, "["))
+        return read_list(text, after(text, place, "["), decoder)
     if text.startswith("{", place) and any(path == longer[: len(path)] for longer in LISTS):
-        return read_object(text, after(text, place, "{"), path)
-    return DECODER.raw_decode(text, place)
+        return read_object(text, after(text, place, "{"), decoder, path)
+    return decoder.raw_decode(text, place)
 
 
-def read_object(text, place, path):
+def read_object(text, place, decoder, path):
     """The rest of an object whose first key is at a place."""
     pairs = []
     while not (text.startswith("}", place) and not pairs):
         if not text.startswith('"', place):
             raise ValueError(f"a key is missing at character {place}")
-        key, place = DECODER.raw_decode(text, place)
-        value, place = read_value(text, after(text, place, ":"), (*path, key))
+        key, place = decoder.raw_decode(text, place)
+        value, place = read_value(text, after(text, place, ":"), decoder, (*path, key))
         pairs.append((key, value))
         place = BLANK.match(text, place).end()
         if text.startswith("}", place):
@@ -337,11 +356,11 @@ def read_object(text, place, path):
     return no_twins(pairs), place + 1
 
 
-def read_list(text, place):
+def read_list(text, place, decoder):
     """The rest of a list whose first item is at a place."""
     items, places = [], array("Q")
     while not (text.startswith("]", place) and not places):
-        item, end = DECODER.raw_decode(text, place)
+        item, end = decoder.raw_decode(text, place)
         places.append(place)
         if len(places) <= LONG:
             items.append(item)
@@ -351,13 +370,13 @@ def read_list(text, place):
         place = after(text, place, ",")
     if len(places) <= LONG:
         return items, place + 1
-    return Lazy(len(places), lambda i: DECODER.raw_decode(text, places[i])[0]), place + 1
+    return Lazy(len(places), lambda i: decoder.raw_decode(text, places[i])[0]), place + 1
 
 
 def read(text):
     """The document in a release file, if it is whole and of a version that this file knows."""
     try:
-        document, end = read_value(text, 0)
+        document, end = read_value(text, 0, decoder_for(text))
         if BLANK.match(text, end).end() != len(text):
             raise ValueError("something follows its end")
         if is_deep(document):
@@ -631,6 +650,19 @@ def alphabet_of(values, size):
 MOST_LETTERS = 2000  # of a budget
 
 
+def are_integers(values):
+    """Whether all of these are integers, and none of them true or false."""
+    return set(map(type, values)) <= {int}
+
+
+def picked(where):
+    """What takes the values at these places out of a tuple, as a tuple."""
+    where = list(where)
+    if len(where) > 1:
+        return itemgetter(*where)
+    return lambda values: tuple([values[i] for i in where])
+
+
 def columns_of(document, key, known, claim):
     """A list of distinct known column names."""
     names = document.get(key) if isinstance(document, dict) else document
@@ -671,17 +703,17 @@ class Table:
         self.cells = {}
         listed = law.get("cells")
         need(is_list(listed) and len(listed), "law", "it has no cells")
+        sizes = list(map(len, self.alphabets))
         for entry in listed:
-            if not isinstance(entry, list) or len(entry) != len(self.columns) + 1:
+            if not isinstance(entry, list) or len(entry) != len(sizes) + 1:
                 raise ClaimFailed("law", f"bad cell {brief(entry)}")
             *index, text = entry
-            for i, alphabet in zip(index, self.alphabets):
-                if type(i) is not int or not 0 <= i < len(alphabet):
-                    raise ClaimFailed("law", f"the cell {brief(index)} is outside the alphabets")
-            weight = whole(text, "law")
-            if weight == 0 or tuple(index) in self.cells:
+            if not (are_integers(index) and min(index) >= 0 and all(map(lt, index, sizes))):
+                raise ClaimFailed("law", f"the cell {brief(index)} is outside the alphabets")
+            weight, cell = whole(text, "law"), tuple(index)
+            if weight == 0 or cell in self.cells:
                 raise ClaimFailed("law", f"the cell {brief(index)} {'is listed twice' if weight else 'has no weight'}")
-            self.cells[tuple(index)] = weight
+            self.cells[cell] = weight
         self.total = sum(self.cells.values())
         self.known = {}
 
@@ -691,12 +723,12 @@ class Table:
             return self.known[tuple(names)]
         spend(len(self.cells) * (3 + len(names)) + len(self.columns) * len(names), "the marginals of the law")
         where = [self.columns.index(name) for name in names]
-        sums = {}
+        values_of, sums = itemgetter(*where), {}
         for cell, weight in self.cells.items():
-            key = tuple(cell[i] for i in where)
+            key = values_of(cell)
             sums[key] = sums.get(key, 0) + weight
         if len(names) == 1:
-            self.known[tuple(names)] = sums
+            self.known[tuple(names)] = sums = {(value,): weight for value, weight in sums.items()}
         return sums
 
     def seen_from(self, used, names, prior):
@@ -706,11 +738,16 @@ class Table:
         """
         if self.screens(used, names):
             return Contained(prior, [used.index(name) for name in names])
-        joint = self.weights([*used, *names])
-        spend(2 * len(joint), "the marginals of the law")
-        split = {}
-        for cell, weight in joint.items():
-            split.setdefault(cell[: len(used)], {})[cell[len(used) :]] = weight
+        width = len(used) + len(names)
+        spend(len(self.cells) * (3 + width) + len(self.columns) * width, "the marginals of the law")
+        state_of, value_of = (picked(map(self.columns.index, some)) for some in (used, names))
+        split, known = {}, {}
+        for cell, weight in self.cells.items():
+            value = value_of(cell)
+            value = known.setdefault(value, value)
+            row = split.setdefault(state_of(cell), {})
+            row[value] = row.get(value, 0) + weight
+        spend(2 * sum(map(len, split.values())), "the marginals of the law")
         return split
 
     def screens(self, used, group):
@@ -740,10 +777,10 @@ class Contained:
     """For each state {value: weight} of columns that the state contains: one value, with all of its weight."""
 
     def __init__(self, prior, where):
-        self.prior, self.where = prior, where
+        self.prior, self.where, self.value_of = prior, where, picked(where)
 
     def __getitem__(self, state):
-        return {tuple([state[i] for i in self.where]): self.prior[state]}
+        return {self.value_of(state): self.prior[state]}
 
     def __contains__(self, state):
         return state in self.prior
@@ -781,7 +818,7 @@ class Channel:
         self.prior, self.rows = prior, dict.fromkeys(prior)
         known, listed = {}, 0
         for state, row in zip(states, rows):
-            key = tuple(state) if isinstance(state, list) and all(type(i) is int for i in state) else None
+            key = tuple(state) if isinstance(state, list) and are_integers(state) else None
             if key not in prior:
                 raise ClaimFailed("channel", f"the state {brief(state)} has no probability under the law")
             if self.rows[key] is not None:
@@ -839,25 +876,32 @@ class Channel:
     def sums(self, groups):
         """For each group {z: {y: mass}} in units of the law; group[state] = {z: (p, q)} says P(z | state) = p/q. Exact.
 
-        Masses with one denominator are added as integers; the few sums are then added as fractions.
+        Masses with one denominator are added as integers; the few sums are then added as fractions. Where states contain
+        the groups, masses of states that agree in half of the groups are added first: no more numbers than the rows have.
         """
+        what = "the joint law of codes and protected values"
+        inside = [g for g, group in enumerate(groups) if group.where is not None]
+        apart = [g for g, group in enumerate(groups) if group.where is None]
+        middle = len(inside) // 2
+        halves = [Half(groups, some) for some in (inside[:middle], inside[middle:]) if some]
         sums = [{} for _ in groups]
         for state, weight in self.prior.items():
             denominator, codes, numerators = self.rows[state]
             shared = gcd(weight, denominator)
             top, bottom = weight // shared, denominator // shared
-            masses = [(y, n * top) for y, n in zip(codes, numerators)]
-            shares = [group[state] for group in groups]
+            shares = [(sums[g], groups[g][state]) for g in apart]
             each = product(top.bit_length() + 64, bottom.bit_length() + 64)
-            spend(sum(map(len, shares)) * (2 + len(codes) * each), "the joint law of codes and protected values")
-            for values, parts in zip(shares, sums):
+            spend((len(inside) + sum([len(values) for _, values in shares])) * (2 + len(codes) * each), what)
+            for half in halves:
+                gather(half.sums, half.value_of(state), bottom, codes, numerators, top)
+            for parts, values in shares:
                 for z, (p, q) in values.items():
-                    by_bottom = parts.setdefault(z, {}).setdefault(bottom * q, {})
-                    before = len(by_bottom)
-                    for y, mass in masses:
-                        by_bottom[y] = by_bottom.get(y, 0) + (mass if p == 1 else mass * p)
-                    if len(by_bottom) > before:
-                        hold(len(by_bottom) - before, "the joint law of codes and protected values")
+                    hold(gather(parts, z, bottom * q, codes, numerators, top * p), what)
+        for half in halves:
+            for values, by_bottom in half.sums.items():
+                for g, value_of in half.groups:
+                    for bottom, row in by_bottom.items():
+                        hold(gather(sums[g], value_of(values), bottom, row, row.values(), 1), what)
         return [{z: self.added(parts) for z, parts in group.items()} for group in sums]
 
     def added(self, parts):
@@ -869,22 +913,47 @@ class Channel:
             each = product(common.bit_length() + bottom.bit_length(), bottom.bit_length() + 64)
             spend(10 + len(row) * (20 + 4 * each), "sums of fractions over many denominators")
             for y, numerator in row.items():
-                total[y] = total.get(y, 0) + Fraction(numerator, bottom)
-        return total
+                before, below = total.get(y, (0, 1))
+                if below % bottom:
+                    wider = lcm(below, bottom)
+                    before, below = before * (wider // below), wider
+                total[y] = before + numerator * (below // bottom), below
+        return {y: Fraction(top, bottom) for y, (top, bottom) in total.items()}
+
+
+def gather(parts, value, bottom, codes, numerators, factor):
+    """Add numerators · factor to the sums {value: {bottom: {code: sum}}}; returns how many of these are new."""
+    row = parts.setdefault(value, {}).setdefault(bottom, {})
+    before = len(row)
+    for y, n in zip(codes, numerators):
+        row[y] = row.get(y, 0) + n * factor
+    return len(row) - before
+
+
+class Half:
+    """Some groups that states contain: the values of all of them in a state, and each group's among these."""
+
+    def __init__(self, groups, some):
+        where = sorted({i for g in some for i in groups[g].where})
+        self.sums, self.value_of = {}, picked(where)
+        self.groups = [(g, picked([where.index(i) for i in groups[g].where])) for g in some]
 
 
 class Nothing:
     """The group of no columns, which has one value."""
 
-    def __getitem__(self, state):
-        return {(): (1, 1)}
+    where = ()
 
 
 class Shares:
-    """P(z | state) as reduced (p, q), for every value z of a group that has weight together with the state."""
+    """P(z | state) as reduced (p, q), for every value z of a group that has weight together with the state.
+
+    Where the states contain the group, `where` says at which places; P(z | state) is one, then.
+    """
 
     def __init__(self, law, used, group, prior):
         self.seen, self.prior = law.seen_from(used, group, prior), prior
+        self.where = self.seen.where if isinstance(self.seen, Contained) else None
 
     def __getitem__(self, state):
         total = self.prior[state]
@@ -1953,6 +2022,95 @@ def most_above(line, low, high, sides):
     return total
 
 
+# ---- least_line ------------------------------------------------------------------------------------------------------
+# The least of many lines at a state: all of them coarsely and at once, then exactly those that can be the least.
+
+
+DIGIT = 64  # bits of a digit: what a line costs at a state, coarsely
+MIDDLE = 1 << DIGIT - 1  # is added to each digit, so that none is negative
+SHARE = 30  # bits of what a term has of the weight of a state
+COARSE = 30  # bits that are left of levels and coefficients
+
+
+def size(numbers):
+    """What none of these exceeds."""
+    return max(map(abs, numbers))
+
+
+class LeastLine:
+    """Line l costs weight · level_l + Σ_k x_k · coefficient_kl at a state that has a weight and terms x_k.
+
+    Its level is a constant less the multipliers of the values that the state contains: `groups` says for each group where the
+    state has its value, and what the multipliers of every line are for each value; `coefficients` has a list for each k.
+
+    *All at once.* The numbers of all lines, in units of 2^drop and rounded down, are digits of one long integer, so that to
+    add such integers, or to multiply one by x_k / weight, does so for every line. Of this only comes which lines are
+    looked at: those that can be the least, whatever was rounded away.
+    """
+
+    def __init__(self, constants, groups, coefficients):
+        self.constants, self.groups, self.coefficients = constants, groups, coefficients
+        self.digits = Struct(f"<{len(constants)}Q")
+        self.middle = int.from_bytes(self.digits.pack(*[MIDDLE] * len(constants)), "little")
+        levels = size(constants) + sum(max(map(size, by_value.values())) for _, by_value in groups)
+        self.drop = max(SHARE, max(levels, *map(size, coefficients)).bit_length() - COARSE)
+        self.reach = (levels >> self.drop) + len(groups) + 2
+        self.sizes = [(size(row) >> self.drop) + 1 for row in coefficients]
+        self.coarse = [self.packed(row) for row in coefficients]
+        self.pulls = [
+            (picked(where), {z: self.packed(row) for z, row in by_value.items()}) for where, by_value in groups
+        ]
+        self.last, self.sums = [None] * len(groups), [self.packed(constants)] + [None] * len(groups)
+
+    def packed(self, numbers):
+        """Σ_l 2^(64 l) · ⌊number_l / 2^drop⌋, where a digit is borrowed from the next if it is negative."""
+        digits = self.digits.pack(*[(x >> self.drop) + MIDDLE for x in numbers])
+        return int.from_bytes(digits, "little") - self.middle
+
+    def levels(self, state):
+        """The coarse levels of all lines. States that follow each other mostly have their first values in common."""
+        same = True
+        for k, (value_of, multipliers) in enumerate(self.pulls):
+            z = value_of(state)
+            if same and z == self.last[k]:
+                continue
+            same, self.last[k] = False, z
+            self.sums[k + 1] = self.sums[k] - multipliers.get(z, 0)
+        return self.sums[-1]
+
+    def candidates(self, state, weight, terms):
+        """The lines that can be the least; all of them where digits are too short.
+
+        In units of 2^drop · weight / 2^30, a line costs 2^30 level + Σ_k q_k coefficient_k, where q_k = 2^30 x_k / weight.
+        Every number that was rounded down lacks less than one, and what that is in the sum is added up in `lacking`: 2^30 for
+        each number that the level is made of; |q_k| for a coefficient; its size, and one, for q_k; and one for a term that is
+        rounded down once more after its division. So a digit is off by less than that, and two by less than twice as much.
+        """
+        cost, reach = self.levels(state) << SHARE, self.reach << SHARE
+        lacking = (len(self.groups) + 1) << SHARE
+        for k, x, divisor in terms:
+            share = (x << SHARE) // (weight * divisor)
+            cost += share * self.coarse[k]
+            reach += abs(share) * self.sizes[k]
+            lacking += abs(share) + self.sizes[k] + 3
+        if reach >= MIDDLE:
+            return range(len(self.constants))
+        digits = self.digits.unpack((cost + self.middle).to_bytes(self.digits.size, "little"))
+        most = min(digits) + 2 * lacking
+        return [line for line, digit in enumerate(digits) if digit <= most]
+
+    def at(self, state, weight, terms):
+        """What the least line costs at a state, exactly; a term (k, x, divisor) is rounded down after its division."""
+        pulls = [by_value.get(tuple([state[i] for i in where])) for where, by_value in self.groups]
+        pulls, least = [row for row in pulls if row is not None], None
+        for line in self.candidates(state, weight, terms):
+            level = self.constants[line] - sum([row[line] for row in pulls])
+            cost = weight * level + sum([self.coefficients[k][line] * x // divisor for k, x, divisor in terms])
+            if least is None or cost < least:
+                least = cost
+        return least
+
+
 # ---- proof_lines -----------------------------------------------------------------------------------------------------
 # An upper bound from lines below the entropy, one for each cell of a cover of the simplex, with multipliers.
 
@@ -2006,32 +2164,22 @@ def bound_from_lines(law, used, target, groups, budgets, conditions, further, pr
     for i, (g, z) in places:
         by_group[g].append((i, z))
     contained = [g for g, seen in enumerate(to_groups) if isinstance(seen, Contained) and by_group[g]]
-    levels = Levels(
-        constants, [(to_groups[g].where, {z: [row[i] for row in nu] for i, z in by_group[g]}) for g in contained]
+    shared = [(seen, by_group[g]) for g, seen in enumerate(to_groups) if by_group[g] and g not in contained]
+    every = LeastLine(
+        constants,
+        [(to_groups[g].where, {z: [row[i] for row in nu] for i, z in by_group[g]}) for g in contained],
+        [*zip(*lines), *([-x for x in column] for column in zip(*nu))],
     )
-    shared = [(seen, by_group[g]) for g, seen in enumerate(to_groups) if g not in contained]
-    total = 0
+    size, total = len(values), 0
     for state, weight in prior.items():
-        law_of_w = [(number[w], x) for w, x in to_target[state].items()]
-        pull = []
+        terms = [(number[w], x, 1) for w, x in to_target[state].items()]
         for seen, inside in shared:
-            row = seen[state] if inside else {}
-            pull += [(i, row[z]) for i, z in inside if z in row]
+            row = seen[state]
+            terms += [(size + i, row[z], 1) for i, z in inside if z in row]
+        terms += [(size + i, row.numerators[state], row.divisor) for i, row in beyond]
         each = product(weight.bit_length(), deep)
-        work = len(law_of_w) + len(pull) + 2 * len(beyond) + len(contained) + 3
-        spend(len(lines) * work * each, "lines at every state")
-        least = None
-        for line, row, level in zip(lines, nu, levels.at(state)):
-            top = weight * level
-            for k, x in law_of_w:
-                top += line[k] * x
-            for i, x in pull:
-                top -= row[i] * x
-            for i, further_row in beyond:
-                top += -row[i] * further_row.numerators[state] // further_row.divisor
-            if least is None or top < least:
-                least = top
-        total += least // law.total
+        spend(len(lines) * (len(terms) + len(beyond) + len(contained) + 3) * each, "lines at every state")
+        total += every.at(state, weight, terms) // law.total
     bottom = interval(Fraction(total - len(prior), 1 << BITS))
     for g, price in enumerate(prices):
         if price:
@@ -2040,28 +2188,6 @@ def bound_from_lines(law, used, target, groups, budgets, conditions, further, pr
             bottom = add(bottom, interval(price * spare))
     need(bottom[0].is_finite(), claim, "its numbers are too large")
     return subtract(entropy_of_target(law, target), bottom)
-
-
-class Levels:
-    """For every line its constant less the multipliers of the values that a state contains.
-
-    States that follow each other have their first columns in common, mostly; so has the sum up to there.
-    """
-
-    def __init__(self, constants, groups):
-        self.groups, self.last, self.sums = groups, [None] * len(groups), [constants] + [None] * len(groups)
-
-    def at(self, state):
-        """One level per line."""
-        same = True
-        for k, (where, multipliers) in enumerate(self.groups):
-            z = tuple([state[i] for i in where])
-            if same and z == self.last[k]:
-                continue
-            same, self.last[k], before = False, z, self.sums[k]
-            pulls = multipliers.get(z)
-            self.sums[k + 1] = before if pulls is None else [a - b for a, b in zip(before, pulls)]
-        return self.sums[-1]
 
 
 def lines_of(proof, values, to_target, prior):
