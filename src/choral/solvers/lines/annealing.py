@@ -10,7 +10,7 @@ every line. It needs multipliers to start from (those of a sample); where it fai
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -75,6 +75,7 @@ class Annealing(LineSolver):
     of_gap: ClassVar[float] = 0.1
     of_target: ClassVar[float] = 0.4
     """Less would take long: the last softness is the hardest. And codes cost less than their lines say."""
+    layout: ClassVar[Literal["C", "F"]] = "F"
 
     def run(self, program: Program, should_stop: Stop | None, callback: Watch | None) -> Outcome:
         """Follow the path down to what the tolerance asks, then meet the equations."""
@@ -240,8 +241,7 @@ class _Path:
         status: Status = "optimal"
         try:
             point = self._met(self.ended())
-            z = self._channel(point.nu, point.softness)
-            z += LITTLE * (self.p[:, None] * (point.mass / point.mass.sum()) - z)
+            z = self._channel(point.nu, point.softness, LITTLE * point.mass / point.mass.sum())
             self._raised(point)
         except _StoppedError:
             status = "stopped"
@@ -317,11 +317,15 @@ class _Path:
 
     # -- channels
 
-    def _channel(self, nu: Array, softness: float) -> Array:
+    def _channel(self, nu: Array, softness: float, nothing: Array | float = 0.0) -> Array:
+        """The choices; and besides, to the share of its sum, a law of lines that tells nothing."""
         z = np.empty((len(self.p), self.lines))
 
         def part(rows: slice) -> None:
-            z[rows] = (self.choices(rows, nu, softness)[1] * self.p[rows]).T
+            share = self.choices(rows, nu, softness)[1].T
+            share *= 1 - np.sum(nothing)
+            share += nothing
+            np.multiply(share, self.p[rows, None], out=z[rows])
 
         self.chunks.each(part)
         return z

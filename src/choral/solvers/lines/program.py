@@ -70,7 +70,7 @@ def equality_error(z: Array, p: Array, M: Array) -> float:
 def rounding_margin(C: Array, p: Array, M: Array, nu: Array) -> float:
     """Return a bound on the rounding error of ``repaired_bound`` (and of ``p @ M == 0``)."""
     size = float((p @ np.abs(M)) @ np.abs(nu).max(axis=0)) if M.size else 0.0
-    size += float(np.abs(C).max() * p.sum())
+    size += float(max(C.max(), -C.min()) * p.sum())
     return float(2 * (M.shape[1] + 4) * np.finfo(float).eps * size)
 
 
@@ -88,6 +88,8 @@ class LineSolver(ABC):
     """The share of a search's gap to which its programs are solved: more would be lost at the next refinement ..."""
     of_target: ClassVar[float] = 0.1
     """... but no further than this share of the search's target."""
+    layout: ClassVar[Literal["C", "F"]] = "C"
+    """Whether costs lie in memory state by state or line by line: in the other order they are copied."""
 
     @property
     def threads(self) -> int:
@@ -117,7 +119,7 @@ class LineSolver(ABC):
         ``should_stop`` is asked once per iteration.  Whatever ends the iteration, the
         result is a channel that meets the equalities and a valid bound.
         """
-        C, p, M = (np.ascontiguousarray(a, dtype=float) for a in (C, p, M))
+        C, p, M = np.asarray(C, float, self.layout), *(np.ascontiguousarray(a, dtype=float) for a in (p, M))
         with one_thread("blas"):
             basis = basis or Basis.of(p, M)
         large = min(works(basis.sizes, C.shape[1]).values()) >= WORTH_THREADS

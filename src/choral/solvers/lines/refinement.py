@@ -64,8 +64,8 @@ PATIENCE = 5
 LEVELS = 30
 """Levels at most: the gap falls about tenfold in each, so these are never reached where floats suffice."""
 
-PIECE = 65_536
-"""States for which the lines of a finer certificate are computed at once: they are many, and needed once."""
+PIECE = 16_384
+"""States for which lines are computed at once: of very many, no more than this."""
 EVERY = slice(None)
 
 CellsT = TypeVar("CellsT", bound="Cells")
@@ -239,7 +239,9 @@ def enclosed(
             accuracy = max(solver.of_target * start.target, LEAST_ACCURACY)
         else:
             accuracy = max(HARDER**idle * max(solver.of_target * wanted(), solver.of_gap * best.gap), LEAST_ACCURACY)
-        C = cells.costs()
+        C = np.empty((len(p), cells.lines), order=solver.layout)
+        for begin in range(0, len(p), PIECE):
+            C[begin : begin + PIECE] = cells.costs(slice(begin, begin + PIECE))
         watch = best.watcher(level, cells.lines)
         lp = replace(solver, tolerance=accuracy).solve(C, p, M, z0, aim.stopped, watch, nu0, basis)
         codes = best.record(cells, C, lp, time.monotonic() - began)

@@ -6,7 +6,7 @@ What comes out is rough: floats, private up to rounding. `choral.exact.repair` m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,6 +44,7 @@ def by_lines(problem: Problem, aim: Aim) -> Rough:
     found = sandwiched(prior, M, Q, aim)
     history = tuple((level.information, level.upper_bound) for level in found.history)
     z = thinned(found.z, prior, M, lambda masses: conditional_entropy(masses, Q))
+    found = replace(found, z=z)
     if aim.progress is not None and history:
         information = problem.entropy_of_target - conditional_entropy(z, Q)
         aim.progress(information, history[-1][1], f"{np.count_nonzero(z)} entries kept")
@@ -74,5 +75,6 @@ def shares(z: Floats, prior: Floats) -> Floats:
     mass = z.sum(axis=1)
     common = np.eye(z.shape[1])[int(z.sum(axis=0).argmax())]
     rare = ~(mass > 0) | ~(prior > 0)
-    safe = np.where(rare, 1.0, mass)
-    return np.where(rare[:, None], common, z / safe[:, None]).T
+    found = z / np.where(rare, 1.0, mass)[:, None]
+    found[rare] = common
+    return found.T

@@ -30,7 +30,10 @@ PART = 1024
 
 
 def thinned(z: Floats, p: Floats, M: Floats, cost: Callable[[Floats], float]) -> Floats:
-    """Masses p(s, y) on fewer entries that cost no more, and meet Σ_y z = p and Mᵀz = 0 as well; or z itself."""
+    """Masses p(s, y) on fewer entries that cost no more, and meet Σ_y z = p and Mᵀz = 0 as well; or z itself.
+
+    Codes that are left without an entry are left out.
+    """
     hubs = max(HUBS, 10 * M.shape[1])
     if len(p) <= hubs:
         return z
@@ -39,18 +42,21 @@ def thinned(z: Floats, p: Floats, M: Floats, cost: Callable[[Floats], float]) ->
     least = p.copy()
     least[np.argsort(-p)[:hubs]] = 0.0
     for share in SHARES:
-        found = _restored(np.where(z > share * least[:, None], z, 0.0), p, basis)
+        fewer = z[:, [bool((code > share * least).any()) for code in z.T]]
+        fewer[fewer <= share * least[:, None]] = 0.0
+        found = _restored(fewer, p, basis)
         if found is not None and cost(found) <= best:
             return found
     return z
 
 
 def _restored(z: Floats, p: Floats, basis: Basis) -> Floats | None:
-    """The nearest masses on the same entries, or fewer, that meet the equalities; None if that is not reached."""
+    """The nearest masses on the same entries, or fewer, that meet the equalities, in place of these; None if not reached."""
     kept = z.sum(axis=1)
     if not kept.all():
         return None
-    z, M = z * (p / kept)[:, None], basis.white
+    z *= (p / kept)[:, None]
+    M = basis.white
     workers = min(8, os.cpu_count() or 1)
     with threads(workers) as pool:
         chunks = Chunks(len(p), PART, pool, workers)
@@ -65,8 +71,11 @@ def _restored(z: Floats, p: Floats, basis: Basis) -> Floats | None:
             except LinAlgError:
                 return None
             dlam, dnu = system.solve(np.zeros_like(part), row_gap, column_gap[used])
-            moved = np.maximum(part * (1 + dlam[:, None] + M @ dnu.T), 0.0)
-            if not np.isfinite(moved).all() or not (moved.sum(axis=1) > 0).all():
+            for rows in chunks.slices:
+                part[rows] *= 1 + dlam[rows, None] + M[rows] @ dnu.T
+            np.maximum(part, 0.0, out=part)
+            mass = part.sum(axis=1)
+            if not (np.isfinite(mass) & (mass > 0)).all():
                 return None
-            z[:, used] = moved
+            z[:, used] = part
     return None
