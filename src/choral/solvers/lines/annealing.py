@@ -318,28 +318,31 @@ class _Path:
     # -- channels
 
     def _channel(self, nu: Array, softness: float, nothing: Array | float = 0.0) -> Array:
-        """The choices; and besides, to the share of its sum, a law of lines that tells nothing."""
-        z = np.empty((len(self.p), self.lines))
+        """The choices; and besides, to the share of its sum, a law of lines that tells nothing.
+
+        Line by line, so that those that are not used take no memory: zeros that nobody wrote.
+        """
+        z = np.zeros((self.lines, len(self.p)))
+        lines = np.flatnonzero(self.used)
+        beside = np.broadcast_to(nothing, self.lines)
 
         def part(rows: slice) -> None:
-            share = self.choices(rows, nu, softness)[1].T
-            share *= 1 - np.sum(nothing)
-            share += nothing
-            np.multiply(share, self.p[rows, None], out=z[rows])
+            share = self.choices(rows, nu, softness)[1]
+            for line in lines:
+                z[line, rows] = (share[line] * (1 - np.sum(nothing)) + beside[line]) * self.p[rows]
 
         self.chunks.each(part)
-        return z
+        return z.T
 
     def _mended(self) -> Array:
         """A channel with a code for few lines and choices that are soft, for which the equations are soon met."""
         nu, softness = self.last
-        z = self._channel(nu, softness)
-        mass = z.sum(axis=0)
+        mass = self.chunks.total(lambda rows: np.asarray(self.choices(rows, nu, softness)[1] @ self.p[rows]))
         lines = np.array(
             [some[mass[some].argmax()] for some in np.array_split(np.arange(self.lines), JOINED) if len(some)]
         )
         program = replace(self.program, C=np.ascontiguousarray(self.program.C[:, lines]), nu=nu[lines])
-        z[:] = 0
+        z = np.zeros((self.lines, len(self.p)))
         softness = SOFT * self.tolerance
         while softness < np.ptp(program.C):
             path = _Path(program, self.tolerance, None, None)
@@ -352,15 +355,15 @@ class _Path:
                 point = None
             if point is not None and np.abs(point.moments).sum() <= MENDED:
                 kept = path.used & (point.mass >= HEAVY * IDLE)
-                found = np.ascontiguousarray(path._channel(point.nu, softness)[:, kept])
-                found += LITTLE * (self.p[:, None] * (point.mass[kept] / point.mass[kept].sum()) - found)
+                law = np.where(kept, point.mass, 0) / point.mass[kept].sum()
+                found = np.ascontiguousarray(path._channel(point.nu, softness, LITTLE * law)[:, kept])
                 restored(found, self.p, self.M, lambda d: elimination(program.basis, d, d.sum(axis=0), self.chunks))
                 if equality_error(found, self.p, self.M) <= MET:
-                    z[:, lines[kept]] = found
-                    return z
+                    z[lines[kept]] = found.T
+                    return z.T
             softness *= HOTTER
-        z[:, 0] = self.p
-        return z
+        z[0] = self.p
+        return z.T
 
 
 class _Held:
