@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import random
+import struct
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from unittest import mock
@@ -43,7 +44,10 @@ PARTS = (
     proof_tree, symmetry, utility,
 )  # fmt: skip
 """Parts of the verifier that look at proofs."""
-BROKEN = (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError, AttributeError, StopIteration, AssertionError)
+BROKEN = (
+    KeyError, IndexError, TypeError, ValueError, ZeroDivisionError, AttributeError, StopIteration, AssertionError,
+    struct.error,
+)  # fmt: skip
 """What becomes of a change of something that is not there, and of a verifier that looks at nothing."""
 
 
