@@ -110,8 +110,8 @@ class Table:
         """
         if self.screens(used, names):
             return Contained(prior, [used.index(name) for name in names])
-        width = len(used) + len(names)
-        spend(len(self.cells) * (3 + width) + len(self.columns) * width, "the marginals of the law")
+        columns = [*used, *names]
+        spend(len(self.cells) * (3 + len(columns)) + len(self.columns) * len(columns), "the marginals of the law")
         state_of, value_of = (picked(map(self.columns.index, some)) for some in (used, names))
         split, known = {}, {}
         for cell, weight in self.cells.items():

@@ -99,25 +99,15 @@ def is_deep(value):
     return bool(within)
 
 
-DIGITS = "0123456789"
+LONG_ROW = re.compile(f"(?<![0-9])[0-9]{{{LONGEST_INTEGER + 1}}}")  # more digits than an integer may have
 DECODER = json.JSONDecoder(object_pairs_hook=no_twins, parse_int=whole_number)
 QUICK = json.JSONDecoder(object_pairs_hook=no_twins)  # for a text that has no integer that is absurdly long
 BLANK = re.compile(r"[ \t\n\r]*")
 
 
 def decoder_for(text):
-    """What reads the JSON values of a text: each of its integers is looked at only where one can be too long.
-
-    More digits in a row than an integer may have lie across one of the places that are looked at.
-    """
-    step = LONGEST_INTEGER + 1
-    for place in range(LONGEST_INTEGER, len(text), step):
-        if text[place] in DIGITS:
-            before, behind = text[place - LONGEST_INTEGER : place], text[place : place + step]
-            row = len(before) - len(before.rstrip(DIGITS)) + len(behind) - len(behind.lstrip(DIGITS))
-            if row > LONGEST_INTEGER:
-                return DECODER
-    return QUICK
+    """What reads the JSON values of a text: every integer is looked at only where one of them can be too long."""
+    return DECODER if LONG_ROW.search(text) else QUICK
 
 
 def after(text, place, mark):
