@@ -695,7 +695,7 @@ class Table:
         need(is_list(listed) and len(listed), "law", "it has no cells")
         sizes = list(map(len, self.alphabets))
         for entry in listed:
-            if not isinstance(entry, list) or len(entry) != len(sizes) + 1:
+            if not isinstance(entry, list) or len(entry) != len(self.columns) + 1:
                 raise ClaimFailed("law", f"bad cell {brief(entry)}")
             *index, text = entry
             if not (are_integers(index) and min(index) >= 0 and all(map(lt, index, sizes))):
