@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from decimal import Context, Decimal
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from operator import mul
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
+
+from choral.describe.ball_arithmetic import PRECISION, exact_lower
+from choral.describe.entropy import entropy_ball
 
 Array = NDArray[np.float64]
 Vertex = tuple[int, ...]
 
 HEIGHT_SCALE = 1 << 100
-_DIGITS = Context(prec=45)
-_LN2 = Decimal(2).ln(_DIGITS)
 _DEAD = 1e9  # the value of the line of a cell that no longer exists
 
 
@@ -40,74 +41,22 @@ def to_grid(t: Sequence[float], denominator: int, significant_bits: int = 53) ->
 def entropy_height(vertex: Vertex, denominator: int) -> int:
     """The entropy in bits of vertex / denominator, times HEIGHT_SCALE, rounded down.
 
-    Forty digits: a thin cell multiplies errors of its heights, and a checker with better
-    logarithms than a float's must find the same line.
+    Far more digits than a float has: a thin cell multiplies errors of its heights, and a checker with better logarithms
+    must find the same line.
     """
-    terms = (_DIGITS.multiply(Decimal(x), _natural_log(x)) for x in vertex if x > 1)
-    size = Decimal(denominator)
-    nats = _DIGITS.subtract(_natural_log(denominator), _DIGITS.divide(_sum(terms), size))
-    return max(0, math.floor(_DIGITS.multiply(_DIGITS.divide(nats, _LN2), Decimal(HEIGHT_SCALE))))
-
-
-@lru_cache(maxsize=1 << 16)
-def _natural_log(x: int) -> Decimal:
-    return Decimal(x).ln(_DIGITS)
-
-
-def _sum(terms: Iterable[Decimal]) -> Decimal:
-    total = Decimal(0)
-    for term in terms:
-        total = _DIGITS.add(total, term)
-    return total
+    with flint.ctx.workprec(PRECISION):
+        entropy = entropy_ball(Fraction(x, denominator) for x in vertex if x)
+        return max(0, math.floor(exact_lower(entropy) * HEIGHT_SCALE))
 
 
 def _line_through(vertices: Sequence[Vertex], heights: Sequence[int]) -> tuple[list[int], int]:
-    """Integers (n, den), den > 0, with n . v_i = den * h_i at the given vertices (Cramer's rule).
-
-    den is zero exactly when the vertices are degenerate.
-    """
-    K = len(vertices)
-    if K == 2:
-        (a, b), (c, d) = vertices
-        g, h = heights
-        den = a * d - b * c
-        normal = [d * g - b * h, a * h - c * g]
-    elif K == 3:
-        normal = [0, 0, 0]
-        den = 0
-        for i in range(3):
-            u, v = vertices[(i + 1) % 3], vertices[(i + 2) % 3]
-            cross = (u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0])
-            for j in range(3):
-                normal[j] += heights[i] * cross[j]
-            if i == 0:
-                den = sum(map(mul, cross, vertices[0]))
-    else:
-        normal, den = _solve_exactly([[*v, h] for v, h in zip(vertices, heights, strict=True)])
-    if den < 0:
-        return [-x for x in normal], -den
-    return normal, den
-
-
-def _solve_exactly(rows: list[list[int]]) -> tuple[list[int], int]:
-    """Fraction-free Gauss-Jordan on K rows [V | h]: (n, den) with V n = den h, or den = 0."""
-    K = len(rows)
-    previous = 1
-    for k in range(K):
-        if rows[k][k] == 0:
-            swap = next((i for i in range(k + 1, K) if rows[i][k] != 0), None)
-            if swap is None:
-                return [0] * K, 0
-            rows[k], rows[swap] = rows[swap], rows[k]
-        pivot_row = rows[k]
-        pivot = pivot_row[k]
-        for i in range(K):
-            if i != k:
-                row = rows[i]
-                head = row[k]
-                rows[i] = [(x * pivot - head * y) // previous for x, y in zip(row, pivot_row, strict=True)]
-        previous = pivot
-    return [row[K] for row in rows], previous
+    """Integers (n, den), den > 0, with n . v_i = den * h_i at the given vertices; raises where these are degenerate."""
+    try:
+        solved = flint.fmpq_mat(flint.fmpz_mat(vertices)).solve(flint.fmpq_mat(len(heights), 1, heights))
+    except ZeroDivisionError:
+        raise ArithmeticError("a degenerate cell appeared in the triangulation") from None
+    normal, den = solved.numer_denom()
+    return [int(x) for x in normal.entries()], int(den)
 
 
 class RegularCells:
@@ -140,8 +89,6 @@ class RegularCells:
 
     def _add_cell(self, members: tuple[int, ...], across: list[int | None]) -> int:
         normal, den = _line_through([self.points[i] for i in members], [self.heights[i] for i in members])
-        if den == 0:
-            raise ArithmeticError("a degenerate cell appeared in the triangulation")
         cell = self.next_id
         self.next_id += 1
         self.members[cell], self.across[cell] = members, across
