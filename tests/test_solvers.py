@@ -473,13 +473,13 @@ def on_the_simplex(p, M, Q, tol=1e-6, stopped=lambda: False):
 
 
 def holds_on_the_simplex(found, p, M, Q):
-    check_cover(found.cells.tiling.cells, Q.shape[1], found.cells.tiling.denominator)
+    check_cover(found.cells.vertices, Q.shape[1], found.cells.hull.denominator)
     assert found.z.min() >= 0
     assert np.abs(found.z.sum(axis=1) - p).max() <= 1e-9
     assert np.abs(M.T @ found.z).max(initial=0.0) <= 1e-8 * max(1.0, np.abs(M).max(initial=0.0))
     told = max(0.0, float(entropies(p @ Q)) - conditional_entropy(found.z, Q))
     assert found.information == pytest.approx(told, abs=SLACK)
-    vertices = np.array(found.cells.tiling.cells, dtype=float) / found.cells.tiling.denominator
+    vertices = np.array(found.cells.vertices, dtype=float) / found.cells.hull.denominator
     lines = np.array([np.linalg.solve(cell, entropies(cell)) for cell in vertices])
     bound = p @ (Q @ lines.T - M @ found.nu.T).min(axis=1)
     assert float(entropies(p @ Q)) - bound <= found.upper_bound + 1e-7  # lines of small cells are ill-conditioned here

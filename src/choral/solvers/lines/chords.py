@@ -318,10 +318,6 @@ class Chords:
 
         return joined
 
-    def kept(self) -> Chords:
-        """Itself: it does not change."""
-        return self
-
     def proof(self, nu: Array, rows: tuple[int, ...]) -> LinesBound:
         """Cells between knots, and two more out to 0 and 1 with their neighbours' multipliers.
 

@@ -28,6 +28,8 @@ Watch = Callable[[int, float, float], None]
 
 WORTH_THREADS = 3e9
 """Products of a factorisation from which handing work over to threads pays: with fewer, one is faster by the clock too."""
+PART = 4096
+"""States for which reduced costs are held at once: they fit a cache."""
 MOST_WORKERS = 8
 """Threads at most: beyond this the pieces are small and memory is what limits."""
 
@@ -49,11 +51,11 @@ class LPResult:
     status: Status
 
 
-def repaired_bound(C: Array, p: Array, M: Array, nu: Array, chunk: int = 4096) -> float:
+def repaired_bound(C: Array, p: Array, M: Array, nu: Array) -> float:
     """Return ``sum_s p_s min_l (C_sl - M_s . nu_l)``, a lower bound for any ``nu``."""
     total = 0.0
-    for start in range(0, len(p), chunk):
-        rows = slice(start, start + chunk)
+    for start in range(0, len(p), PART):
+        rows = slice(start, start + PART)
         total += float(p[rows] @ (C[rows] - M[rows] @ nu.T).min(axis=1))
     return total
 

@@ -137,23 +137,19 @@ class Cells(Protocol):
         ...
 
     def simple_bounds(self) -> Iterator[tuple[Self, Array]]:
-        """Other cells with multipliers that may prove something before anything is solved."""
-        ...
+        """Other cells with multipliers that may prove something before anything is solved: none unless there is a way."""
+        return iter(())
 
     def finer(self, codes: Codes, nu: Array) -> Iterator[tuple[Self, Array]]:
-        """Finer cells with multipliers that may prove more than these."""
-        ...
+        """Finer cells with multipliers that may prove more than these: none unless there is a way."""
+        return iter(())
 
     def refined(self, lp: LPResult, codes: Codes, gap: float, target: float) -> Next[Self]:
         """The cells of the next level."""
         ...
 
-    def kept(self) -> Self:
-        """A copy that later refinements do not change."""
-        ...
-
     def proof(self, nu: Array, rows: tuple[int, ...]) -> LinesBound:
-        """The cells with their multipliers, which belong to these rows of P."""
+        """The cells, also after they were refined, with their multipliers, which belong to these rows of P."""
         ...
 
 
@@ -305,7 +301,7 @@ class _Best(Generic[CellsT]):
 
     def record(self, cells: CellsT, C: Array, lp: LPResult, seconds: float) -> Codes:
         """Keep what the level improved; return the codes of its channel."""
-        self.last = cells.kept(), lp.nu
+        self.last = cells, lp.nu
         codes = cells.codes(lp.z)
         z = cells.channel(lp.z)
         saved = self.prior_cost - cells.cost(z)
@@ -331,7 +327,7 @@ class _Best(Generic[CellsT]):
             margin = rounding_margin(C, self.p, self.M, nu)
         bound = self.prior_cost - dual + margin
         if bound < self.upper_bound:
-            self.upper_bound, self.cells, self.nu = bound, cells.kept(), nu
+            self.upper_bound, self.cells, self.nu = bound, cells, nu
 
     def result(self, status: Status) -> Enclosure[CellsT]:
         upper_bound = max(self.upper_bound, self.information)

@@ -15,12 +15,10 @@ RESTORATIONS = 3
 """Steps at most; the first does nearly all."""
 
 
-def restored(
-    z: Array, p: Array, M: Array, eliminate: Callable[[Array], Elimination], steps: int = RESTORATIONS
-) -> None:
+def restored(z: Array, p: Array, M: Array, eliminate: Callable[[Array], Elimination]) -> None:
     """Change a positive channel in place, as little as weights of its own squares allow, so that it meets the equalities."""
     d, system = np.empty_like(z), None
-    for _ in range(steps):
+    for _ in range(RESTORATIONS):
         row_gap = p - z.sum(axis=1)
         column_gap = -(z.T @ M)
         if np.abs(row_gap).max() <= EXACT * p.max() and np.abs(column_gap).max(initial=0) <= EXACT:

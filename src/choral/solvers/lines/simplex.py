@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -18,7 +18,7 @@ from choral.describe.entropy import entropies, weighted_entropies
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.chunks import Array
 from choral.solvers.lines.program import LPResult
-from choral.solvers.lines.refinement import EVERY, Codes, Next
+from choral.solvers.lines.refinement import EVERY, Cells, Codes, Next
 from choral.solvers.lines.regular_cells import RegularCells, Vertex, to_grid
 
 GRID_BITS = 36
@@ -37,34 +37,32 @@ RARE = 1e-9
 """Codes rarer than this become one at the end."""
 
 
-@dataclass(frozen=True)
-class Tiling:
-    """Cells as they stand: the vertices of each, over a common denominator."""
-
-    cells: tuple[tuple[Vertex, ...], ...]
-    denominator: int
-
-
 @dataclass
-class Simplices:
-    """Cells of one growing triangulation; `refined` changes it, and cells that are gone have no lines any more."""
+class Simplices(Cells):
+    """Cells of one growing triangulation; `refined` changes it, and cells that are gone have no lines any more.
+
+    What was proved with them stays: the vertices of each cell are written down.
+    """
 
     Q: Array
     p: Array
     bits: int
     stopped: Callable[[], bool]
     hull: RegularCells
-    ids: list[int]
-    frozen: Tiling | None = None
+    ids: list[int] = field(init=False)
+    vertices: tuple[tuple[Vertex, ...], ...] = field(init=False)
     nu: dict[int, Array] = field(default_factory=dict)
     mass: dict[int, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.ids = list(self.hull.members)
+        self.vertices = tuple(tuple(self.hull.vertices(i)) for i in self.ids)
 
     @classmethod
     def over(cls, p: Array, Q: Array, tol: float, stopped: Callable[[], bool]) -> Simplices:
         """The whole simplex; vertices are rounded to as many bits as lose well below the tolerance."""
         bits = max(10, math.ceil(0.5 * math.log2(1.0 / max(tol, 1e-15))) + 3)
-        hull = RegularCells(Q.shape[1], 1 << GRID_BITS)
-        return cls(Q, p, bits, stopped, hull, list(hull.members))
+        return cls(Q, p, bits, stopped, RegularCells(Q.shape[1], 1 << GRID_BITS))
 
     @property
     def lines(self) -> int:
@@ -120,16 +118,8 @@ class Simplices:
                 self.hull.insert(to_grid(point.tolist(), self.hull.denominator, self.bits))
         return self._now()
 
-    def simple_bounds(self) -> Iterator[tuple[Simplices, Array]]:
-        """None."""
-        return iter(())
-
-    def finer(self, codes: Codes, nu: Array) -> Iterator[tuple[Simplices, Array]]:
-        """None."""
-        return iter(())
-
     def _now(self) -> Simplices:
-        return Simplices(self.Q, self.p, self.bits, self.stopped, self.hull, list(self.hull.members))
+        return Simplices(self.Q, self.p, self.bits, self.stopped, self.hull)
 
     def refined(self, lp: LPResult, codes: Codes, gap: float, target: float) -> Next[Simplices]:
         """Insert the posteriors that carry the gap, and points around them; new cells inherit multipliers and mass."""
@@ -139,7 +129,7 @@ class Simplices:
         enough = max(ENOUGH_TARGET * target, ENOUGH_ERROR * codes.error.sum())
         tail = np.cumsum(codes.error[order][::-1])[::-1]
         chosen = [k for k, rest in zip(order.tolist(), tail, strict=True) if rest > enough]
-        corners = {k: np.array(self.hull.vertices(self.ids[k])) / self.hull.denominator for k in chosen}
+        corners = {k: np.array(self.vertices[k]) / self.hull.denominator for k in chosen}
         for k in chosen:
             if self.stopped():
                 break
@@ -175,20 +165,9 @@ class Simplices:
         for corner in corners:
             self._insert(t + AROUND * (corner - t))
 
-    def kept(self) -> Simplices:
-        """The same with its cells written down, since these are gone after the next refinement."""
-        tiling = Tiling(tuple(tuple(self.hull.vertices(i)) for i in self.ids), self.hull.denominator)
-        return Simplices(self.Q, self.p, self.bits, self.stopped, self.hull, self.ids, tiling)
-
-    @property
-    def tiling(self) -> Tiling:
-        """The cells of a kept one."""
-        assert self.frozen is not None
-        return self.frozen
-
     def proof(self, nu: Array, rows: tuple[int, ...]) -> LinesBound:
         """The cells with their multipliers."""
         number: dict[Vertex, int] = {}
-        indexed = [tuple(number.setdefault(vertex, len(number)) for vertex in cell) for cell in self.tiling.cells]
+        indexed = [tuple(number.setdefault(vertex, len(number)) for vertex in cell) for cell in self.vertices]
         multipliers = tuple(tuple(Fraction(float(x)) for x in row) for row in nu)
-        return LinesBound(self.tiling.denominator, tuple(number), tuple(indexed), rows, multipliers)
+        return LinesBound(self.hull.denominator, tuple(number), tuple(indexed), rows, multipliers)
