@@ -17,7 +17,7 @@ import numpy as np
 
 from choral.describe.reading import missing_as_none
 from choral.describe.written import decode, encode
-from choral.errors import ColumnError, LawError, did_you_mean
+from choral.errors import ColumnError, LawError, TooLargeError, did_you_mean
 from choral.tables.calendar import Calendar
 from choral.tables.groups import Groups
 from choral.tables.kinds import KINDS, NUMERIC, kind_of_type, kind_of_value
@@ -27,6 +27,8 @@ Named: TypeAlias = Calendar | Groups
 """How raw values become names, each of which stands for several."""
 Cut: TypeAlias = tuple[float, ...] | Named
 """What a column is cut by: edges, or names."""
+WIDEST = 2**120
+"""No number that stands for a combination of values exceeds this."""
 
 
 @dataclass(frozen=True)
@@ -258,3 +260,29 @@ def _as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def within(codes: Sequence[int], columns: Sequence[Column]) -> bool:
+    """Whether there is a position for each column, in its alphabet."""
+    sizes = [len(column.values) for column in columns]
+    return len(codes) == len(sizes) and all(0 <= i < size for i, size in zip(codes, sizes, strict=True))
+
+
+def place_of(codes: Sequence[int], columns: Sequence[Column]) -> int:
+    """The number that stands for values at these positions of the columns together."""
+    number = 0
+    for code, column in zip(codes, columns, strict=True):
+        number = number * len(column.values) + code
+    return number
+
+
+def place_sql(used: Sequence[Column], columns: Mapping[str, str]) -> str:
+    """SQL of that number; NULL where a value is not in its alphabet."""
+    combinations = math.prod(len(column.values) for column in used)
+    if combinations > WIDEST:
+        raise TooLargeError(f"The used columns have {combinations} combinations of values.", "Use fewer columns.")
+    wide = "HUGEINT" if combinations >= 2**62 else "BIGINT"
+    number = f"CAST({used[0].code_sql(columns[used[0].name])} AS {wide})"
+    for column in used[1:]:
+        number = f"({number} * {len(column.values)} + {column.code_sql(columns[column.name])})"
+    return number

@@ -1,9 +1,9 @@
-"""Where a recipe comes from: how the file of its table was read, and which release came before."""
+"""Where a recipe comes from: how the file of its table was read, what its law is, and which release came before."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,3 +41,18 @@ class Reading:
         if document is None:
             return None
         return cls(document["header"] is True, check_marks(map(str, document["missing marks"])))
+
+
+def words(listed: Sequence[Any]) -> tuple[str, ...]:
+    """Texts, as a document lists them; raises `TypeError` for anything else."""
+    if not all(isinstance(word, str) for word in listed):
+        raise TypeError("a name is not a text")
+    return tuple(listed)
+
+
+def about_law(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a recipe says about its law; raises `TypeError` where a part is missing or of another kind."""
+    parts = {"kind": str, "about": str, "outside": int, "parameters": dict}
+    if document.keys() != parts.keys() or not all(isinstance(document[key], kind) for key, kind in parts.items()):
+        raise TypeError("what it says about the law is not its kind, about, outside and parameters")
+    return dict(document)

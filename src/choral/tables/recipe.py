@@ -17,12 +17,12 @@ from typing import Any, TypeAlias
 
 from choral.describe.reading import missing_as_none
 from choral.describe.records import by_name
-from choral.errors import ProblemError, ReleaseFileError, TooLargeError
+from choral.errors import ProblemError, ReleaseFileError
 from choral.problem.promises import read_promise
-from choral.tables.columns import Column, canonical_sql
+from choral.tables.columns import Column, canonical_sql, place_of, place_sql, within
 from choral.tables.kinds import kind_of_type
 from choral.tables.misfit import misfit
-from choral.tables.origin import After, Reading
+from choral.tables.origin import After, Reading, about_law, words
 from choral.tables.points import Points
 from choral.tables.source import EMPTY, AsRead, Source
 from choral.tables.sql import identifier
@@ -35,20 +35,6 @@ DENSE = 2048
 """Up to this many combinations states are looked up in a list, beyond in an enumeration (measured: faster)."""
 FEW_MERGED = 8
 """Up to this many merged states they are told apart one by one, beyond in a list."""
-WIDEST = 2**120
-"""No number that stands for a combination of values exceeds this."""
-
-
-def _number_sql(used: Sequence[Column], columns: Mapping[str, str]) -> str:
-    """SQL of the number that stands for the values of these columns together; NULL where one is not in its alphabet."""
-    combinations = math.prod(len(column.values) for column in used)
-    if combinations > WIDEST:
-        raise TooLargeError(f"The used columns have {combinations} combinations of values.", "Use fewer columns.")
-    wide = "HUGEINT" if combinations >= 2**62 else "BIGINT"
-    number = f"CAST({used[0].code_sql(columns[used[0].name])} AS {wide})"
-    for column in used[1:]:
-        number = f"({number} * {len(column.values)} + {column.code_sql(columns[column.name])})"
-    return number
 
 
 @dataclass(frozen=True)
@@ -97,12 +83,17 @@ class Recipe:
         return [*self.protect, *self.given]
 
     @cached_property
+    def promised(self) -> frozenset[str]:
+        """The columns that something is promised about."""
+        named = {name for group in self.protect for name in group}
+        for promise in map(read_promise, self.given):
+            named.update((*promise.hidden, *promise.known))
+        return frozenset(named)
+
+    @property
     def shown(self) -> frozenset[str]:
         """The columns that are revealed, or that something is promised about: they stay apart in the law."""
-        named = [*self.reveal, *(name for group in self.protect for name in group)]
-        for promise in map(read_promise, self.given):
-            named += [*promise.hidden, *promise.known]
-        return frozenset(named)
+        return self.promised.union(self.reveal)
 
     @cached_property
     def seen(self) -> tuple[str, ...]:
@@ -197,16 +188,12 @@ class Recipe:
     @cached_property
     def _promised(self) -> list[Column]:
         """The used columns that something is promised about."""
-        named = {name for group in self.protect for name in group}
-        for promise in map(read_promise, self.given):
-            named.update((*promise.hidden, *promise.known))
-        return [column for column in self._used if column.name in named]
+        return [column for column in self._used if column.name in self.promised]
 
     @cached_property
     def state_of_combination(self) -> dict[tuple[int, ...], int]:
         """The state that each combination of positions is."""
-        states = [*range(self.kept), *(self.kept + i for i, many in enumerate(self.merged) for _ in range(many))]
-        return dict(zip(self.combinations, states, strict=True))
+        return {cell: state for state, cells in enumerate(self._cells_of_states) for cell in cells}
 
     def state_of(self, record: Mapping[str, Any] | Sequence[Any]) -> int | None:
         """The position of one record among the states; -1 for what was not seen, None for what `missing drop` leaves out."""
@@ -275,9 +262,8 @@ class Recipe:
 
     def _state_sql(self, columns: Mapping[str, str]) -> str:
         """SQL of the state of a row, NULL if unseen, without a join: joins do not promise to keep the order of rows."""
-        sizes = [len(column.values) for column in self._used]
-        combinations, number = math.prod(sizes), _number_sql(self._used, columns)
-        places = {self._number(codes, sizes): s for codes, s in self.state_of_combination.items()}
+        combinations, number = math.prod(len(column.values) for column in self._used), place_sql(self._used, columns)
+        places = {place_of(codes, self._used): s for codes, s in self.state_of_combination.items()}
         if combinations <= DENSE:
             listed = ", ".join(str(places.get(i, "NULL")) for i in range(combinations))
             return f"list_extract(CAST('[{listed}]' AS INTEGER[]), {number} + 1)"
@@ -294,18 +280,10 @@ class Recipe:
         """SQL of the state of a row by its promised values alone, NULL if these were not seen."""
         if not self._promised:
             return str(self.others[0][1])
-        sizes = [len(column.values) for column in self._promised]
-        places = {self._number(codes, sizes): state for codes, state in self.others}
-        number = _number_sql(self._promised, columns)
+        places = {place_of(codes, self._promised): state for codes, state in self.others}
+        number = place_sql(self._promised, columns)
         listed, states = ", ".join(map(str, places)), ", ".join(map(str, places.values()))
         return f"list_extract(CAST('[{states}]' AS INTEGER[]), list_position([{listed}], {number}))"
-
-    @staticmethod
-    def _number(codes: Sequence[int], sizes: Sequence[int]) -> int:
-        number = 0
-        for code, size in zip(codes, sizes, strict=True):
-            number = number * size + code
-        return number
 
     def to_document(self) -> dict[str, Any]:
         """The recipe as JSON."""
@@ -340,10 +318,10 @@ class Recipe:
             after = document["after"]
             recipe = cls(
                 columns=tuple(Column.from_document(column) for column in document["columns"]),
-                use=_words(document["use"]),
-                protect=tuple(map(_words, document["protect"])),
-                given=_words(document.get("given", [])),
-                reveal=_words(document["reveal"]),
+                use=words(document["use"]),
+                protect=tuple(map(words, document["protect"])),
+                given=words(document.get("given", [])),
+                reveal=words(document["reveal"]),
                 combinations=tuple(tuple(map(int, codes)) for codes in document["combinations"]),
                 kept=int(document["kept"]),
                 merged=tuple(map(int, document["merged"])),
@@ -351,14 +329,14 @@ class Recipe:
                 missing=str(document["missing"]),
                 unseen=str(document["unseen"]),
                 min_count=int(document["min_count"]),
-                law=_about_law(document["law"]),
+                law=about_law(document["law"]),
                 table_digest=str(document["table"]["digest"]),
                 table_rows=int(document["table"]["rows"]),
                 after=None if after is None else After(str(after["digest"]), tuple(map(int, after["first"]))),
                 empty=document.get("empty text"),
                 id=None if document.get("id") is None else str(document["id"]),
                 reading=Reading.from_document(document.get("reading")),
-                beside=_words(document.get("beside", [])),
+                beside=words(document.get("beside", [])),
                 others=tuple((tuple(map(int, part)), int(state)) for part, state in document.get("others", [])),
                 points=None if document.get("points") is None else Points.from_document(document["points"]),
             )
@@ -392,34 +370,12 @@ class Recipe:
     def _counts_fit(self) -> bool:
         """Whether columns and combinations are listed once each, within the alphabets, and add up to the states."""
         names = [column.name.casefold() for column in self.columns]
-        sizes = [len(column.values) for column in self._used]
         listed = len(set(names)) == len(names) and len(set(self.use)) == len(self.use) > 0
-        inside = all(
-            len(codes) == len(sizes) and all(0 <= i < size for i, size in zip(codes, sizes, strict=True))
-            for codes in self.combinations
-        )
+        inside = all(within(codes, self._used) for codes in self.combinations)
         several = self.kept >= 0 and all(many > 0 for many in self.merged)
         adds_up = self.kept + sum(self.merged) == len(self.combinations) == len(set(self.combinations))
-        widths = [len(column.values) for column in self._promised]
         parts = [part for part, _ in self.others]
         fallen = bool(self.others) == (self.unseen == "rare") and len(set(parts)) == len(parts)
         fallen = fallen and all(0 <= state < self.size for _, state in self.others)
-        fallen = fallen and all(
-            len(p) == len(widths) and all(0 <= i < n for i, n in zip(p, widths, strict=True)) for p in parts
-        )
+        fallen = fallen and all(within(part, self._promised) for part in parts)
         return listed and inside and several and adds_up and fallen
-
-
-def _words(listed: Sequence[Any]) -> tuple[str, ...]:
-    """Texts, as a document lists them; raises `TypeError` for anything else."""
-    if not all(isinstance(word, str) for word in listed):
-        raise TypeError("a name is not a text")
-    return tuple(listed)
-
-
-def _about_law(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What a recipe says about its law; raises `TypeError` where a part is missing or of another kind."""
-    parts = {"kind": str, "about": str, "outside": int, "parameters": dict}
-    if document.keys() != parts.keys() or not all(isinstance(document[key], kind) for key, kind in parts.items()):
-        raise TypeError("what it says about the law is not its kind, about, outside and parameters")
-    return dict(document)
