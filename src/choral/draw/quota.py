@@ -67,7 +67,21 @@ class Chosen:
     @classmethod
     def of(cls, draw: str, noise: float | str | None = None) -> Chosen:
         """The way of drawing that these words mean; raises where they mean none."""
-        return cls(*_checked(draw, noise))
+        if draw not in DRAWS:
+            raise ProblemError(f"Codes cannot be drawn by '{draw}'.", did_you_mean(draw, DRAWS))
+        if noise is None:
+            return cls(draw)
+        if draw != "quota":
+            raise ProblemError(f"Noise on quotas ({noise}) without quotas.", "Ask for quotas as well: --draw quota.")
+        try:
+            epsilon = Decimal(str(noise))
+        except InvalidOperation:
+            epsilon = Decimal("NaN")
+        if not (epsilon.is_finite() and LEAST_NOISE <= epsilon <= MOST_NOISE):
+            raise ProblemError(
+                f"The noise on quotas is {noise}.", f"Give a number from {LEAST_NOISE} (much) to {MOST_NOISE} (none)."
+            )
+        return cls(draw, epsilon.normalize())  # 0.30 is 0.3
 
     @property
     def written(self) -> str:
@@ -79,27 +93,6 @@ class Chosen:
         if self.draw == "lots":
             return None
         return Quotas.of(release, self.noise, b"" if table is None else bytes.fromhex(table))
-
-
-def _checked(draw: str, noise: float | str | None) -> tuple[Draw, Decimal | None]:
-    for known in DRAWS:
-        if draw == known:
-            break
-    else:
-        raise ProblemError(f"Codes cannot be drawn by '{draw}'.", did_you_mean(draw, DRAWS))
-    if noise is None:
-        return known, None
-    if known != "quota":
-        raise ProblemError(f"Noise on quotas ({noise}) without quotas.", "Ask for quotas as well: --draw quota.")
-    try:
-        epsilon = Decimal(str(noise))
-    except InvalidOperation:
-        epsilon = Decimal("NaN")
-    if not (epsilon.is_finite() and LEAST_NOISE <= epsilon <= MOST_NOISE):
-        raise ProblemError(
-            f"The noise on quotas is {noise}.", f"Give a number from {LEAST_NOISE} (much) to {MOST_NOISE} (none)."
-        )
-    return known, epsilon.normalize()  # 0.30 is 0.3
 
 
 @dataclass(frozen=True)
@@ -182,11 +175,8 @@ class Quotas:
     @cached_property
     def bearers(self) -> tuple[int, ...]:
         """How many records get each code."""
-        total = [0] * self.codes
-        for row in self.counts:
-            for y, n in row.items():
-                total[y] += n
-        return tuple(total)
+        total = _sums([0] * len(self.counts), self.counts)[0]
+        return tuple(total[y] for y in range(self.codes))
 
     @cached_property
     def digest(self) -> bytes:
