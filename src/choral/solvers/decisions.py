@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import highspy
 import numpy as np
-import numpy.typing as npt
+from scipy import sparse
 
 from choral.errors import StoppedError
 from choral.problem.form import equations
 from choral.problem.kernel import Floats, Problem
+from choral.solvers.highs import kept
 
 TOLERANCE = 1e-10
 """Of HiGHS, for feasibility and optimality: the least that it accepts."""
@@ -84,20 +85,11 @@ class Program:
     def _solver(self, seed: int, seconds: float | None) -> highspy.Highs:
         n, lines = self.states, self.lines
         cost = self.cost
-        if seed:
-            random = np.random.default_rng(seed)
-            cost = cost * (1 + SHAKEN * random.random(cost.shape)) if seed > 1 else cost
-        program = highspy.HighsLp()
-        program.num_col_, program.num_row_ = n * lines, n + (lines - 1) * self.rows
-        program.col_cost_ = cost.ravel()
-        program.col_lower_, program.col_upper_ = np.zeros(n * lines), np.full(n * lines, highspy.kHighsInf)
+        if seed > 1:
+            cost = cost * (1 + SHAKEN * np.random.default_rng(seed).random(cost.shape))
+        each, equations = sparse.hstack([sparse.eye_array(n)] * lines), sparse.eye_array(lines - 1, lines)
         right = np.concatenate([np.ones(n), np.zeros((lines - 1) * self.rows)])
-        program.row_lower_ = program.row_upper_ = right
-        starts, index, value = self._columns()
-        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        program.a_matrix_.start_, program.a_matrix_.index_, program.a_matrix_.value_ = starts, index, value
-        solver = highspy.Highs()
-        solver.silent()
+        solver = kept(sparse.vstack([each, sparse.kron(equations, self.matrix)]), cost.ravel(), right)
         solver.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
         solver.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
         solver.setOptionValue("random_seed", seed)
@@ -105,19 +97,4 @@ class Program:
             solver.setOptionValue("presolve", "off")
         if seconds is not None:
             solver.setOptionValue("time_limit", seconds)
-        solver.passModel(program)
         return solver
-
-    def _columns(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Floats]:
-        """The matrix, column by column: a one in the row of the state, then what its line's equations are there."""
-        starts, index, value = [0], [], []
-        here = [np.flatnonzero(self.matrix[:, s]) for s in range(self.states)]
-        for line in range(self.lines):
-            for s in range(self.states):
-                index.append(s)
-                value.append(1.0)
-                if line < self.lines - 1:
-                    index.extend((self.states + line * self.rows + here[s]).tolist())
-                    value.extend(self.matrix[here[s], s].tolist())
-                starts.append(len(index))
-        return np.array(starts, dtype=np.int32), np.array(index, dtype=np.int32), np.array(value)

@@ -1,10 +1,11 @@
-"""Linear programs that stay in HiGHS between solves, so that each goes on from the basis of the last."""
+"""Linear programs in HiGHS, where they stay between solves, so that each goes on from the basis of the last."""
 
 from __future__ import annotations
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Array = NDArray[np.float64]
 
@@ -17,18 +18,17 @@ def quiet() -> highspy.Highs:
     return model
 
 
-def kept(matrix: Array, cost: Array, right: Array) -> highspy.Highs:
+def kept(matrix: Array | sparse.sparray, cost: Array, right: Array) -> highspy.Highs:
     """minimise cost · x subject to matrix x = right, x >= 0."""
-    rows, columns = matrix.shape
+    listed = sparse.csc_array(matrix)
+    rows, columns = listed.shape
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = columns, rows
     lp.col_cost_, lp.col_lower_ = cost, np.zeros(columns)
     lp.col_upper_ = np.full(columns, highspy.kHighsInf)
     lp.row_lower_ = lp.row_upper_ = right
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_ = np.arange(columns + 1, dtype=np.int32) * rows
-    lp.a_matrix_.index_ = np.tile(np.arange(rows, dtype=np.int32), columns)
-    lp.a_matrix_.value_ = np.ascontiguousarray(matrix.T).ravel()
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = listed.indptr, listed.indices, listed.data
     model = quiet()
     model.passModel(lp)
     return model
