@@ -67,15 +67,8 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "kind": self.kind,
-            "gain": self.gain,
-            "bits": self.bits,
-            "sentence": self.sentence,
-            "alike": self.alike,
-            "remedy": self.remedy,
-            "promise": self.promise,
-        }
+        said = ("kind", "gain", "bits", "sentence", "alike", "remedy", "promise")
+        return {name: getattr(self, name) for name in said}
 
 
 def summary_of(audit: Audit) -> str:

@@ -68,7 +68,6 @@ def disclose(
     was interrupted. The ledger refuses what would tell about a record twice. With a leaked key the guarantee is void.
     """
     from choral.draw.arrange import ROWS_TELL, TELLS
-    from choral.draw.engine import disclose_table
     from choral.files import check_output, keep_apart
     from choral.ledger.book import beside
     from choral.release.file import load_release
@@ -80,38 +79,21 @@ def disclose(
     if not with_spark:
         check_output(output, force)
     found = load_release(release, key)
-    book = ledger or found.ledger
-    if with_spark:
-        from choral.draw import spark
-
-        done = spark.disclose_table(
-            found,
+    with rows_bar(quiet=as_json or with_spark) as bar:
+        done = found.disclose(
             table,
             output,
-            book,
             id,
+            ledger=ledger,
             arrange=arrange,
             with_rows=with_rows,
             draw=draw,
             quota_noise=quota_noise,
             force=force,
+            progress=bar,
+            engine=engine,
             master=master,
         )
-    else:
-        with rows_bar(quiet=as_json) as bar:
-            done = disclose_table(
-                found,
-                table,
-                output,
-                book,
-                id,
-                arrange=arrange,
-                with_rows=with_rows,
-                draw=draw,
-                quota_noise=quota_noise,
-                force=force,
-                progress=bar,
-            )
     if as_json:
         quota = None if done.quota is None else done.quota.to_json()
         print_json({**done.__dict__, "output": str(done.output), "ledger": str(done.ledger), "quota": quota})
