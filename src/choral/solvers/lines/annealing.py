@@ -14,11 +14,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from choral.solvers.lines.chunks import Array, Chunks, threads
+from choral.solvers.lines.chunks import Array, Chunks
 from choral.solvers.lines.elimination import elimination
 from choral.solvers.lines.factors import Cholesky
 from choral.solvers.lines.interior_point import InteriorPoint
-from choral.solvers.lines.partition import Basis
 from choral.solvers.lines.program import LineSolver, Outcome, Program, Status, Stop, Watch, equality_error
 from choral.solvers.lines.restoration import restored
 
@@ -85,17 +84,6 @@ class Annealing(LineSolver):
             return _Path(program, self.tolerance, should_stop, callback).followed()
         except np.linalg.LinAlgError:
             return InteriorPoint(self.tolerance, self.workers).run(program, should_stop, callback)
-
-    def multipliers(self, C: Array, p: Array, M: Array, nu: Array, should_stop: Stop | None) -> Array:
-        """Those at the end of the path, without a channel; or the given ones, where it is not found."""
-        basis = Basis.of(p, M)
-        with threads(self.threads) as pool:
-            white = nu @ np.linalg.pinv(basis.back).T
-            program = Program(C[basis.main], p[basis.main], basis, None, white, pool, self.threads)
-            try:
-                return _Path(program, self.tolerance, should_stop, None).ended().nu @ basis.back.T
-            except (np.linalg.LinAlgError, _StoppedError):
-                return nu
 
 
 @dataclass(frozen=True)
@@ -240,7 +228,7 @@ class _Path:
         z: Array | None = None
         status: Status = "optimal"
         try:
-            point = self._met(self.ended())
+            point = self._met(self._cooled(self._begun()))
             z = self._channel(point.nu, point.softness, LITTLE * point.mass / point.mass.sum())
             self._raised(point)
         except _StoppedError:
@@ -250,10 +238,6 @@ class _Path:
                 raise
             status = "stalled" if z is None else "optimal"
         return Outcome(self._mended() if z is None else z, self.best_nu, self.evaluated, status)
-
-    def ended(self) -> _Point:
-        """The end of the path, where softness costs as little as is asked for."""
-        return self._cooled(self._begun())
 
     def _begun(self) -> _Point:
         """At the least softness at which the start is near the path."""

@@ -1,7 +1,7 @@
 """Where to start with very many states: cells and multipliers of a sample of them, drawn without chance.
 
 A sample proves nothing and is never reported. Its cells and its multipliers are near those of all states, and a program of
-thousands of states takes seconds where one of all takes minutes. Multipliers of larger samples are nearer still.
+thousands of states takes seconds where one of all takes minutes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from choral.solvers.lines.refinement import Aim, Enclosure, Start, enclosed, not
 
 MANY = 32_768
 """States from which a sample comes first, as measured from 65 536 on; with half of these the interior point takes seconds."""
-DRAWS, SIXTEENTH, MORE = 8192, 16, 4
-"""Draws of the first sample, or a sixteenth of the states if that is more: all states begin with its cells. Larger ones
-follow, by this factor, as long as all states are more by as much."""
+DRAWS, SIXTEENTH = 8192, 16
+"""Draws of the sample, or a sixteenth of the states if that is more: all states begin with its cells. Multipliers of a larger
+one are nearer, and took more time than they saved (with 131 072 states, and with twice as many)."""
 FEWEST = 8
 """States that must be drawn for each equation: a sample of fewer is private in ways in which all states are not."""
 OF_GAP, OF_ROOM = 0.1, 0.5
@@ -56,41 +56,21 @@ def _shorter(found: Enclosure[Chords], p: Array, M: Array, target: float) -> Enc
     )
 
 
-def _started(
-    cells: Chords,
-    p: Array,
-    M: Array,
-    aim: Aim,
-) -> Start[Chords] | None:
-    """The last cells of a small sample, with multipliers of a larger one; None where too few states are drawn."""
-    draws = max(DRAWS, len(p) // SIXTEENTH)
-    who, weight = sample(p, M, cells.q, draws)
+def _started(cells: Chords, p: Array, M: Array, aim: Aim) -> Start[Chords] | None:
+    """The last cells and multipliers of a sample; None where too few states are drawn."""
+    who, weight = sample(p, M, cells.q, max(DRAWS, len(p) // SIXTEENTH))
     if len(who) < FEWEST * M.shape[1]:
         return None
-    everything = cells.prior_cost - cells.least_cost
+    everything, equations = cells.prior_cost - cells.least_cost, M[who] - weight @ M[who]
 
-    def say(message: str) -> None:
+    def say(_low: float, _high: float, message: str) -> None:
         if aim.progress is not None:
             aim.progress(0.0, everything, f"a sample of {len(who)} states: {message}")
 
-    few, equations = _among(cells, who, weight)
-    heard = replace(aim, progress=lambda _low, _high, message: say(message), ahead=nothing_ahead)
-    found = enclosed(few, weight, equations, heard)
-    (last, nu), target = found.last, aim.wanted(found.information)
-    cells = replace(cells, knots=last.knots, at=last.at)
-    while MORE**2 * draws <= len(p):
-        draws *= MORE
-        who, weight = sample(p, M, cells.q, draws)
-        few, equations = _among(cells, who, weight)
-        say(f"{cells.lines} lines")
-        nu = Annealing(Annealing.of_target * target).multipliers(few.costs(), weight, equations, nu, aim.stopped)
-    return Start(cells, nu, target)
-
-
-def _among(cells: Chords, who: NDArray[np.int64], weight: Array) -> tuple[Chords, Array]:
-    """The same cells over a sample, and its equations."""
-    equations = cells.M[who] - weight @ cells.M[who]
-    return replace(cells, p=weight, M=equations, q=cells.q[who]), equations
+    few = replace(cells, p=weight, M=equations, q=cells.q[who])
+    found = enclosed(few, weight, equations, replace(aim, progress=say, ahead=nothing_ahead))
+    last, nu = found.last
+    return Start(replace(cells, knots=last.knots, at=last.at), nu, aim.wanted(found.information))
 
 
 def sample(p: Array, M: Array, q: Array, draws: int) -> tuple[NDArray[np.int64], Array]:
