@@ -116,10 +116,9 @@ def guarantee(audit: Audit) -> str:
     return " ".join(said)
 
 
-def learns(leak: Leakage, about: str = "") -> str:
+def learns(leak: Leakage) -> str:
     """What whoever sees the code learns, as the end of a sentence: right guesses, then bits."""
-    name = about or "+".join(leak.about)
-    before, after = percent(leak.guess_before), percent(leak.guess_after)
+    name, before, after = "+".join(leak.about), percent(leak.guess_before), percent(leak.guess_after)
     if before == after:
         return f"learns {in_bits(leak.bits)} about {name}, though the best guess stays right {before}"
     return f"guesses {name} right {after} instead of {before} ({in_bits(leak.bits)})"

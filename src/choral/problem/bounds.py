@@ -71,7 +71,7 @@ def _lines(rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{label.ljust(width)}  {value}" for label, value in rows)
 
 
-def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
+def bounds_of(problem: Problem) -> Bounds:
     """Feasibility, the group bound and its price, how many codes, and the rank bound on H(X|Y).
 
     `codes_at_least` is about channels made of extreme points; a code may mix several, and then fewer suffice. With budgets
@@ -84,7 +84,7 @@ def bounds_of(problem: Problem, form: Form | None = None) -> Bounds:
     >>> b.feasible, b.nullity, round(b.upper_bound, 6)
     (True, 10, 1.584963)
     """
-    form = form or form_of(problem)
+    form = form_of(problem)
     exact = _exact_part(problem) if problem.budgets else form
     form = replace(form, feasible=exact.feasible)
     in_bits = sum(budget is not None and budget.kind == "leakage" for budget in problem.budgets)

@@ -104,10 +104,10 @@ def rows_bar(quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]
 
 
 @contextmanager
-def named_phases(quiet: bool = False) -> Iterator[None]:
+def named_phases() -> Iterator[None]:
     """What is done is named on a line of its own, with how long it takes, whenever that is longer than a moment."""
     console = Console(stderr=True)
-    if quiet or in_notebook() or not console.is_terminal:
+    if in_notebook() or not console.is_terminal:
         yield
         return
     line = _Line(console)

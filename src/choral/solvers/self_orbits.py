@@ -105,7 +105,7 @@ class OnTypes:
 
 
 def solve_on_types(
-    n: int, q: Fraction, prior: Sequence[Fraction], should_stop: Callable[[], bool] | None = None, seed: int = 0
+    n: int, q: Fraction, prior: Sequence[Fraction], should_stop: Callable[[], bool] | None = None
 ) -> OnTypes:
     """The best mixture of orbits for n bits of mean q, when `prior[j]` is the probability of j ones.
 
@@ -115,8 +115,8 @@ def solve_on_types(
     >>> answer.proved, sum(u for _, u in answer.weights)
     (True, Fraction(1, 1))
     """
-    orbits = list(_peeled(n, prior, random.Random(seed)))
-    search = _Descents(n, q, seed) if n > PROVED else None
+    orbits = list(_peeled(n, prior, random.Random(0)))
+    search = _Descents(n, q) if n > PROVED else None
     quiet, known = 0, {orbit.kind for orbit in orbits}
     while True:
         points = [orbit.types() for orbit in orbits]
@@ -164,10 +164,10 @@ def near_least(batches: Iterable[Bases], n: int, q: Fraction, pi: Floats) -> tup
     return tuple(orbit for slack, orbit in kept.values() if orbit is not None and slack <= least + margin)
 
 
-def proof_by_all_bases(answer: OnTypes, q: Fraction, should_stop: Callable[[], bool] | None = None) -> OnTypes:
+def proof_by_all_bases(answer: OnTypes, q: Fraction) -> OnTypes:
     """The same answer with its least slack known, by listing every basis at q: about 10⁹ candidates for seven bits."""
     pi = np.array([near_float(x) for x in answer.multipliers])
-    tight = near_least(all_bases(answer.n, float(q), NEAREST, should_stop), answer.n, q, pi)
+    tight = near_least(all_bases(answer.n, float(q), NEAREST), answer.n, q, pi)
     return OnTypes(answer.n, answer.weights, answer.multipliers, tight, True)
 
 
@@ -303,13 +303,13 @@ class _Descents:
     different ones are met; what is found is taken in fractions.
     """
 
-    def __init__(self, n: int, q: Fraction, seed: int) -> None:
+    def __init__(self, n: int, q: Fraction) -> None:
         self.n, self.q = n, q
         self.cube = Cube(n)
         self.columns = self.cube.columns
         self.supports = _Supports(self.columns)
         self.weights = weights_of(n)[self.cube.points]
-        self.draw = np.random.default_rng(seed)
+        self.draw = np.random.default_rng(0)
         self.right = np.array([1.0, *[float(q)] * n])
 
     def found(self, pi: Floats) -> tuple[list[Orbit], float]:

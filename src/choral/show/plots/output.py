@@ -20,9 +20,9 @@ def as_following_svg(chart: Any) -> str:
     return following(as_svg(chart))
 
 
-def as_png(chart: Any, scale: float = 2) -> bytes:
-    """The chart as PNG; `scale` 2 is 144 dots per inch."""
-    return bytes(_converter().vegalite_to_png(chart.to_json(validate=False), scale=scale))
+def as_png(chart: Any) -> bytes:
+    """The chart as PNG, of 144 dots per inch."""
+    return bytes(_converter().vegalite_to_png(chart.to_json(validate=False), scale=2))
 
 
 def save_plot(chart: Any, path: Path, force: bool = False) -> None:

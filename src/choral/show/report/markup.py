@@ -148,10 +148,10 @@ def count(value: int, noun: str = "") -> Shown:
     return Shown(value, f"{value} {noun}{'' if value == 1 else 's'}" if noun else str(value))
 
 
-def listed(names: Sequence[str], most: int, what: str = "more") -> str:
+def listed(names: Sequence[str], most: int) -> str:
     """Names in a row, cut after `most` with how many are left out.
 
     >>> listed(["a", "b", "c"], 2), listed(["a"], 2)
     ('a, b, … and 1 more', 'a')
     """
-    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])}, … and {len(names) - most} {what}"
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])}, … and {len(names) - most} more"
