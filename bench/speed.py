@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scale import highs, peak
 
-from choral.solvers.lines.chords import ENTROPY, chord_costs
+from choral.solvers.lines.chords import ENTROPY
 from choral.solvers.lines.interior_point import InteriorPoint
 
 BUILD = Path(__file__).parents[1] / "build"
@@ -269,7 +269,7 @@ def program(states, groups, lines, seed=0):
     M = np.column_stack([c == v for c, size in zip(columns, groups, strict=True) for v in range(1, size)]).astype(float)
     knots = ENTROPY.number(np.linspace(0, np.pi / 2, lines + 1))
     knots[-1] = 1.0
-    return chord_costs(knots, q), p, M - p @ M
+    return ENTROPY.chords(knots, q), p, M - p @ M
 
 
 TICK = os.sysconf("SC_CLK_TCK")

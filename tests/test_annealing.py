@@ -10,7 +10,7 @@ from test_solvers import SLACK, by_highs, float_sensors, random_binary, sandwich
 import choral as ch
 from choral.solvers.lines import annealing, sample
 from choral.solvers.lines.annealing import Annealing, _Path
-from choral.solvers.lines.chords import chord_costs
+from choral.solvers.lines.chords import ENTROPY
 from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.joining import joined
 from choral.solvers.lines.partition import Basis
@@ -22,7 +22,7 @@ def a_path(seed=0, states=50, rank=3, lines=6):
     p, M, q = random_binary(seed, states, rank)
     basis = Basis.of(p, M)
     nu = np.random.default_rng(seed).normal(size=(lines, basis.white.shape[1])) * 0.1
-    C = chord_costs(uniform_knots(lines), q)[basis.main]
+    C = ENTROPY.chords(uniform_knots(lines), q)[basis.main]
     return _Path(Program(C, p[basis.main], basis, None, nu, None, 1), 1e-4, None, None), nu
 
 
@@ -55,7 +55,7 @@ def test_softness_costs_at_most_itself_times_the_entropy_of_a_choice():
 @pytest.mark.parametrize(("n", "lines"), [(9, 6), (10, 10)])
 def test_it_finds_the_optimum_that_highs_finds(n, lines):
     p, M, q = float_sensors(n)
-    C = chord_costs(uniform_knots(lines), q)
+    C = ENTROPY.chords(uniform_knots(lines), q)
     optimum, _ = by_highs(C, p, M)
     start = InteriorPoint(tolerance=1e-3).solve(C, p, M)
     found = Annealing(tolerance=1e-4).solve(C, p, M, nu0=start.nu)
@@ -72,7 +72,7 @@ def test_it_finds_the_optimum_that_highs_finds(n, lines):
 )
 def test_where_states_are_few_or_the_start_is_far_it_is_right_all_the_same(states, rank, lines, seed):
     p, M, q = random_binary(seed, states, rank)
-    C = chord_costs(uniform_knots(lines), q)
+    C = ENTROPY.chords(uniform_knots(lines), q)
     optimum, _ = by_highs(C, p, M)
     rng = np.random.default_rng(seed)
     for nu0 in (None, np.zeros((lines, rank)), rng.normal(size=(lines, rank)), 1e6 * rng.normal(size=(lines, rank))):
@@ -85,7 +85,7 @@ def test_where_states_are_few_or_the_start_is_far_it_is_right_all_the_same(state
 
 def test_whenever_it_is_stopped_the_channel_meets_the_equalities_and_the_bound_holds():
     p, M, q = float_sensors(9)
-    C = chord_costs(uniform_knots(8), q)
+    C = ENTROPY.chords(uniform_knots(8), q)
     optimum, _ = by_highs(C, p, M)
     start = InteriorPoint(tolerance=1e-2).solve(C, p, M)
     told, nothing = [], float((p @ C).min())
@@ -188,7 +188,7 @@ def test_with_too_many_states_for_others_what_was_found_is_kept_where_floats_fai
         raise np.linalg.LinAlgError("off the path")
 
     p, M, q = float_sensors(9)
-    C = chord_costs(uniform_knots(8), q)
+    C = ENTROPY.chords(uniform_knots(8), q)
     optimum, _ = by_highs(C, p, M)
     nothing, start = float((p @ C).min()), InteriorPoint(tolerance=1e-2).solve(C, p, M)
     monkeypatch.setattr(_Path, failing, fails)

@@ -24,7 +24,7 @@ from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.lines import chords, conjugate, elimination, indicators, memory
 from choral.solvers.lines import chunks as chunks_of
-from choral.solvers.lines.chords import ENTROPY, chord_costs, interpolated_multipliers, slopes
+from choral.solvers.lines.chords import ENTROPY, interpolated_multipliers, slopes
 from choral.solvers.lines.classes import ClassesFirst
 from choral.solvers.lines.indicators import ByIndicators, Indicators
 from choral.solvers.lines.interior_point import InteriorPoint
@@ -197,7 +197,7 @@ def by_highs(C, p, M):
 def test_the_interior_point_agrees_with_highs(monkeypatch, first, states, rank, lines, seed):
     monkeypatch.setattr(elimination, "least_work", lambda *_: first)
     p, M, q = random_binary(seed, states, rank)
-    C = chord_costs(uniform_knots(lines), q)
+    C = ENTROPY.chords(uniform_knots(lines), q)
     primal, dual = by_highs(C, p, M)
     found = InteriorPoint(tolerance=1e-10).solve(C, p, M)
     assert found.status == "optimal"
@@ -310,14 +310,14 @@ def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch):
 
 def test_one_worker_finds_what_two_find():
     p, M, q = float_sensors(8)
-    C = chord_costs(uniform_knots(20), q)
+    C = ENTROPY.chords(uniform_knots(20), q)
     one, two = (InteriorPoint(workers=k).solve(C, p, M) for k in (1, 2))
     assert one.primal == pytest.approx(two.primal, abs=1e-8)
 
 
 def test_every_iterate_is_a_valid_interval():
     p, M, q = float_sensors(6)
-    C = chord_costs(uniform_knots(16), q)
+    C = ENTROPY.chords(uniform_knots(16), q)
     optimum, _ = by_highs(C, p, M)
     for iterations in range(8):
         found = InteriorPoint(max_iterations=iterations).solve(C, p, M)
@@ -330,7 +330,7 @@ def test_every_iterate_is_a_valid_interval():
 
 def test_a_warm_start_is_right():
     p, M, q = float_sensors(8)
-    C = chord_costs(uniform_knots(20), q)
+    C = ENTROPY.chords(uniform_knots(20), q)
     cold = InteriorPoint(tolerance=1e-5).solve(C, p, M)
     warm = InteriorPoint(tolerance=1e-9).solve(C, p, M, z0=cold.z, nu0=cold.nu)
     assert warm.status == "optimal"
@@ -343,7 +343,7 @@ def test_chords_lie_below_the_entropy_also_when_narrow():
     for centre, width in itertools.product([1e-9, 0.01, 0.5, 0.9], [1e-10, 1e-6, 1e-3]):
         knots = np.array([centre, centre + width])
         inside = centre + width * np.linspace(0, 1, 9)
-        assert (chord_costs(knots, inside)[:, 0] <= binary_entropies(inside) + 1e-15).all()
+        assert (ENTROPY.chords(knots, inside)[:, 0] <= binary_entropies(inside) + 1e-15).all()
         if width < 1e-3 * centre:
             middle = centre + width / 2
             assert slopes(ENTROPY, knots)[0] == pytest.approx(np.log2((1 - middle) / middle), rel=1e-6, abs=1e-9)
@@ -352,10 +352,10 @@ def test_chords_lie_below_the_entropy_also_when_narrow():
 def test_interpolated_multipliers_never_lose():
     p, M, q = float_sensors(8)
     knots = uniform_knots(12)
-    found = InteriorPoint(tolerance=1e-6).solve(chord_costs(knots, q), p, M)
+    found = InteriorPoint(tolerance=1e-6).solve(ENTROPY.chords(knots, q), p, M)
     finer = np.unique(np.concatenate([knots, uniform_knots(48), np.linspace(0, 1, 30)]))
     nu = interpolated_multipliers(knots, found.nu, finer)
-    assert repaired_bound(chord_costs(finer, q), p, M, nu) >= found.dual - 1e-14
+    assert repaired_bound(ENTROPY.chords(finer, q), p, M, nu) >= found.dual - 1e-14
 
 
 def sandwich_of_bits(p, M, q, solver=None, **limits):
@@ -373,7 +373,7 @@ def holds(found, p, M, q):
     assert found.cells.knots[0] <= q.min()
     assert found.cells.knots[-1] >= q.max()
     assert (np.diff(found.cells.knots) > 0).all()
-    bound = repaired_bound(chord_costs(found.cells.knots, q), p, M, found.nu)
+    bound = repaired_bound(ENTROPY.chords(found.cells.knots, q), p, M, found.nu)
     assert prior - bound <= found.upper_bound + 1e-13
     assert prior - bound == pytest.approx(found.upper_bound, abs=1e-9)
     assert found.information <= found.upper_bound + SLACK

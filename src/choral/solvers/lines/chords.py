@@ -131,11 +131,6 @@ ENTROPY = BinaryEntropy()
 SQUARE = MinusSquare()
 
 
-def chord_costs(knots: Array, q: Array) -> Array:
-    """The chords of the binary entropy at q."""
-    return ENTROPY.chords(knots, q)
-
-
 def slopes(curve: Curve, knots: Array) -> Array:
     """The slope of each chord; they decrease."""
     ends = curve.chords(knots, np.array([0.0, 1.0]))
