@@ -10,7 +10,7 @@ chord depends on its width alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -47,15 +47,11 @@ GAIN = 8.0
 LEAST_GROWTH = 8
 """... but at least one in this many lines, so that levels do not become many."""
 USED = 1e-7
-"""Lines with less mass than this may be joined with their neighbours."""
-JOIN = 0.1
-"""Share of the gap that joining lines may cost the bound, over all lines."""
+"""Lines with more mass than this have a part in the target."""
 CENTRE = 0.8
 """Share of a cut code that goes to the cell of its mean: the warm start is then near the next optimum and inside."""
 PIECES = 4
 """Cells are cut into so many for a finer certificate with interpolated multipliers: its chords lie sixteen times nearer."""
-PART = 4096
-"""States treated at once."""
 
 
 class Curve(Protocol):
@@ -241,35 +237,25 @@ class Chords:
             cells = Chords(self.curve, self.p, self.M, self.q, knots[kept], at[kept])
             yield cells, interpolated_multipliers(self.knots, nu, cells.knots, self.curve)
 
-    def refined(self, lp: LPResult, codes: Codes, gap: float, target: float) -> Next[Chords]:
+    def refined(self, lp: LPResult, codes: Codes, target: float) -> Next[Chords]:
         """The cells of the next level, with a feasible channel and multipliers to start from.
 
-        A cell whose code costs more than its chord says is cut around the code's mean. Neighbouring lines that carry no
-        mass are joined where the repaired bound hardly changes; knots are otherwise kept, or the codes would move into
-        the wide cells where the chords are too low.
+        A cell whose code costs more than its chord says is cut around the code's mean. Knots are kept, or the codes would
+        move into the wide cells where the chords are too low.
         """
         split = self._to_split(codes, target)
         cuts = [float(self.at[0])]
-        share: list[tuple[int, int, float]] = []  # parent line, new line, share
-        line, joined = 0, self._joiner(lp, codes, gap, split)
-        while line < self.lines:
-            stop = line + 1
-            if split[line]:
-                inside, home = self._cuts(line, codes)
-                for piece in range(len(inside) + 1):
-                    part = CENTRE if piece == home else (1 - CENTRE) / len(inside)
-                    share.append((line, len(cuts) - 1 + piece, part))
-                cuts.extend(inside)
-            else:
-                stop = joined(line)
-                share.extend((parent, len(cuts) - 1, 1.0) for parent in range(line, stop))
-            cuts.append(float(self.at[stop]))
-            line = stop
-        parents, children, parts = (np.array(column) for column in zip(*share, strict=True))
-        spread = np.zeros((self.lines, len(cuts) - 1))
-        spread[parents.astype(int), children.astype(int)] = parts
+        parents: list[int] = []
+        parts: list[float] = []
+        for line in range(self.lines):
+            inside, home = self._cuts(line, codes) if split[line] else ([], 0)
+            for piece in range(len(inside) + 1):
+                parents.append(line)
+                parts.append((CENTRE if piece == home else (1 - CENTRE) / len(inside)) if inside else 1.0)
+            cuts += [*inside, float(self.at[line + 1])]
         cells = self._with(np.array(cuts))
-        return Next(cells, lp.z @ spread, interpolated_multipliers(self.knots, lp.nu, cells.knots, self.curve))
+        nu = interpolated_multipliers(self.knots, lp.nu, cells.knots, self.curve)
+        return Next(cells, lp.z[:, parents] * parts, nu)
 
     def _to_split(self, codes: Codes, target: float) -> NDArray[np.bool_]:
         even = target / max(1, int((codes.mass > USED).sum()))
@@ -288,30 +274,6 @@ class Chords:
         inside = [x for x in (centre - step, centre + step) if low + 0.2 * step < x < high - 0.2 * step]
         inside = inside or [0.5 * (low + high)]
         return inside, sum(x < centre for x in inside)
-
-    def _joiner(self, lp: LPResult, codes: Codes, gap: float, split: NDArray[np.bool_]) -> Callable[[int], int]:
-        """A function that says up to where a line and its idle neighbours become one."""
-        idle = ~split & ~(codes.mass > USED)
-        width, allowed = np.diff(self.at), JOIN * gap / self.lines
-        least: Array | None = None
-
-        def joined(line: int) -> int:
-            nonlocal least
-            stop = line + 1
-            while idle[line] and stop < self.lines and idle[stop]:
-                if least is None:
-                    C = self.costs()
-                    parts = [slice(a, a + PART) for a in range(0, len(self.p), PART)]
-                    least = np.concatenate([(C[rows] - self.M[rows] @ lp.nu.T).min(axis=1) for rows in parts])
-                weights = width[line : stop + 1] / width[line : stop + 1].sum()
-                one = self.curve.chords(self.knots[[line, stop + 1]], self.q)[:, 0]
-                one -= self.M @ (weights @ lp.nu[line : stop + 1])
-                if self.p @ np.maximum(0, least - one) > allowed:
-                    break
-                stop += 1
-            return stop
-
-        return joined
 
     def proof(self, nu: Array, rows: tuple[int, ...]) -> LinesBound:
         """Cells between knots, and two more out to 0 and 1 with their neighbours' multipliers.

@@ -144,7 +144,7 @@ class Cells(Protocol):
         """Finer cells with multipliers that may prove more than these: none unless there is a way."""
         return iter(())
 
-    def refined(self, lp: LPResult, codes: Codes, gap: float, target: float) -> Next[Self]:
+    def refined(self, lp: LPResult, codes: Codes, target: float) -> Next[Self]:
         """The cells of the next level."""
         ...
 
@@ -253,7 +253,7 @@ def enclosed(
         idle = idle + 1 if best.gap > PROGRESS * before else 0
         if idle >= PATIENCE:
             return best.result(Status.STALLED)
-        following = cells.refined(lp, codes, best.gap, wanted())
+        following = cells.refined(lp, codes, wanted())
     return best.result(Status.LEVEL_LIMIT)
 
 

@@ -121,7 +121,7 @@ class Simplices(Cells):
     def _now(self) -> Simplices:
         return Simplices(self.Q, self.p, self.bits, self.stopped, self.hull)
 
-    def refined(self, lp: LPResult, codes: Codes, gap: float, target: float) -> Next[Simplices]:
+    def refined(self, lp: LPResult, codes: Codes, target: float) -> Next[Simplices]:
         """Insert the posteriors that carry the gap, and points around them; new cells inherit multipliers and mass."""
         self.nu = dict(zip(self.ids, lp.nu, strict=True))
         self.mass = dict(zip(self.ids, lp.z.T, strict=True))
