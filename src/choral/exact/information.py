@@ -87,17 +87,18 @@ def _information(problem: Problem, channel: ExactChannel) -> flint.arb:
         return problem.target_entropy() + _less_jointly(problem, problem.target, channel)
 
 
-_RECENT = 8
-"""Of a channel: a few groups and the target, for the problem and the one that it was reduced to."""
-_recent: list[tuple[tuple[ReferenceType[Any], ...], flint.arb]] = []
-"""What was computed last: a channel is asked for its information when it is made, compared, and stated."""
+_RECENT = 40
+"""Of the channels along a curve: a few groups and the target each."""
+_recent: list[tuple[int, tuple[ReferenceType[Any], ...], flint.arb]] = []
+"""What was computed last: a channel is asked for its information when it is made, compared, and stated; and again where it is
+taken for other budgets, which it does not depend on."""
 
 
 def _less_jointly(problem: Problem, variable: Variable, channel: ExactChannel) -> flint.arb:
     """H(Y) - H(V,Y) from p(v, y) in fixed point: each is short by at most one unit per denominator."""
-    asked = problem, variable, channel
-    for about, known in list(_recent):
-        if all(reference() is part for reference, part in zip(about, asked, strict=True)):
+    asked = variable, channel
+    for total, about, known in list(_recent):
+        if total == problem.total and all(reference() is part for reference, part in zip(about, asked, strict=True)):
             return known
     low: dict[tuple[int, int], int] = {}
     terms: dict[tuple[int, int], int] = {}
@@ -113,7 +114,7 @@ def _less_jointly(problem: Problem, variable: Variable, channel: ExactChannel) -
         both = sum_of(minus_x_ln_x(mass, terms[key]) for key, mass in low.items())
         alone = sum_of(minus_x_ln_x(mass, extra) for mass, extra in zip(codes, slack, strict=True))
         found = (alone - both) / flint.arb(2).log()
-    _recent.append((tuple(ref(part) for part in asked), found))
+    _recent.append((problem.total, tuple(ref(part) for part in asked), found))
     del _recent[:-_RECENT]
     return found
 

@@ -6,10 +6,11 @@ A `Problem` holds data and predicates, never options. Everything is an integer w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import flint
@@ -228,17 +229,11 @@ class Problem:
         joint = entropy_of(self.with_target(group).values(), self.total)
         return max(0.0, entropy_of(group.marginal, self.total) + self.entropy_of_target - joint)
 
-    def with_target(self, group: Variable) -> dict[tuple[int, int], Fraction]:
+    def with_target(self, group: Variable) -> Mapping[tuple[int, int], Fraction]:
         """Weights of (group, target), p(z, w) = Σ_s p(s, w) P(z | s), for a group that the state screens."""
         if not group.screened:
             raise ProblemError(f"'{group.name}' is not screened from the target.", "Use its columns among `use`.")
-        cells = self.target.by_state(self.size)
-        sums: dict[tuple[int, int], int | Fraction] = {}
-        for s, z, g in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
-            for v, w in cells[s]:
-                share = w if g == self.weights[s] else Fraction(w * g, self.weights[s])
-                sums[z, v] = sums.get((z, v), 0) + share
-        return {key: Fraction(x) for key, x in sums.items()}
+        return _together(group, self.target, self.weights)
 
     def prior_of(self, s: int) -> Fraction:
         """The exact probability of a state."""
@@ -265,6 +260,18 @@ class Problem:
         if self.further:
             rows.append(("further laws", f"{len(self.further)}"))
         return Listing("", ("", ""), [*rows, ("states", f"{self.size}")]).html()
+
+
+@lru_cache(maxsize=16)
+def _together(group: Variable, target: Variable, weights: tuple[int, ...]) -> Mapping[tuple[int, int], Fraction]:
+    """Weights of (group, target); the same for problems that differ in their budgets alone."""
+    cells = target.by_state(len(weights))
+    sums: dict[tuple[int, int], int | Fraction] = {}
+    for s, z, g in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
+        for v, w in cells[s]:
+            share = w if g == weights[s] else Fraction(w * g, weights[s])
+            sums[z, v] = sums.get((z, v), 0) + share
+    return MappingProxyType({key: Fraction(x) for key, x in sums.items()})
 
 
 def conditional(variable: Variable, weights: Sequence[int]) -> Floats:
