@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
+from scipy.linalg.blas import dsyrk
 
 from choral.problem.kernel import Floats
 from choral.solvers.lines.budget_program import Answer, Group
@@ -27,7 +29,7 @@ from choral.solvers.lines.chunks import Chunks
 from choral.solvers.lines.elimination import centred_duals
 from choral.solvers.lines.factors import Cholesky
 
-ITERATIONS = 60
+ITERATIONS = 30
 """At most: ten to twenty reach what is asked for, or nothing does."""
 STEP = 0.99
 """How far towards the boundary a step may go."""
@@ -39,7 +41,7 @@ PATIENCE = 10
 """So many steps without a smaller gap mean that floats are exhausted."""
 PRIVATE = 1e-8
 """What the equations of private groups may miss; those of states and budgets are restored, at a cost that is counted."""
-WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.05, 10.0, 0.3
+WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.05, 3.0, 0.3
 """A warm start: the share of the uniform channel, the barrier in units of its complementarity, and the least product."""
 ROOM = 1e-3
 """Share of a budget that a warm start leaves free ..."""
@@ -52,6 +54,10 @@ LARGEST = 50.0
 IDLE = 1e-3
 """On lines with less mass a value that has more than its multiplier says comes down to it, u = m exp(-ν / λ), where on
 others the multiplier goes to it: a logarithm of what is nearly zero bends much."""
+ROOTED = 300
+"""States from which on the matrix of a Newton step is summed as a square, of roots: half the products, and fewer columns."""
+NO_ROOT = 1e-16
+"""Eigenvalues below this share of the largest are none: a group's masses sum to the line's, so each group has one."""
 REFINEMENTS = 1
 """Of each solve."""
 SLACK = 1e-12
@@ -175,6 +181,7 @@ class _Run:
         self.s = reduced - self.lam[:, None]
         if start is not None:
             self.z = np.maximum(self.z, WARM_FLOOR * barrier / self.s)
+            self.z *= (p / self.z.sum(axis=1))[:, None]
             self.t = np.maximum(self.t, WARM_FLOOR * barrier / self.price)
 
     def inside(self, z: Floats, room: float = ROOM) -> Floats:
@@ -312,12 +319,8 @@ class _Newton:
         slope = np.zeros((lines, width, len(run.groups)))
         slope[:, r:] = self.log[:, :, None] * run.member
         self.by_price = self.inverse @ slope
-        self.rows = self.d.T[:, :, None] * run.H  # lines × states × width
-        mixed = np.matmul(self.rows, self.by_b)
-        flat = (side.transpose(1, 0, 2).reshape(states, lines * width) for side in (mixed, self.rows))
-        self.flat_mixed, self.flat = flat
-        schur = -(self.flat_mixed @ self.flat.T)
-        schur = (schur + schur.T) / 2
+        self.flat = (self.d[:, :, None] * run.H[:, None, :]).reshape(states, lines * width)
+        schur = self.lines_in_states()
         schur[np.arange(states), np.arange(states)] += self.d.sum(axis=1)
         self.factor = Cholesky(schur, Chunks(states, states, None, 1))
         tall = lines * width, len(run.groups)
@@ -328,6 +331,25 @@ class _Newton:
         self.pulled = pulled
         self.last = -np.einsum("ltg,lth->gh", self.seen, self.by_price) - np.diag(run.t / run.price)
         self.last -= self.in_budgets.T @ pulled
+
+    def by_states(self, columns: Floats, of: NDArray[np.int64]) -> Floats:
+        """D_l H times columns, of these lines: one row per state."""
+        found = self.run.H @ columns.T
+        found *= self.d[:, of]
+        return found
+
+    def lines_in_states(self) -> Floats:
+        """What the lines take from the equations of the states: -Σ_l D_l H B_l Hᵀ D_l, by roots of B_l where these pay."""
+        lines, width, _ = self.by_b.shape
+        of = np.repeat(np.arange(lines), width)
+        if len(self.d) < ROOTED:
+            schur = self.by_states(self.by_b.reshape(-1, width), of) @ self.flat.T
+            return np.asarray((schur + schur.T) / -2)
+        value, vector = np.linalg.eigh(self.by_b)
+        some = value > NO_ROOT * value[:, -1:]
+        roots = (vector * np.sqrt(np.maximum(value, 0.0))[:, None]).transpose(0, 2, 1)[some]
+        lower = dsyrk(-1.0, self.by_states(roots, of.reshape(lines, width)[some]).T, trans=1, lower=1)
+        return np.asarray(lower + np.tril(lower, -1).T)
 
     def direction(self, target: float, bent: Floats, bent_budgets: Floats) -> _Move:
         """The step to products of this size, less the second-order terms."""
