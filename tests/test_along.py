@@ -1,8 +1,10 @@
 """A curve of budgets: bounds and channels of some points serve the others, and each point is as good as one solved alone."""
 
+import itertools
 import math
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 
 import choral as ch
@@ -12,6 +14,8 @@ from choral.design.limits import Limits
 from choral.problem.pose import problem_of
 from choral.problem.question import Question
 from choral.solvers.lines import budgeted
+from choral.solvers.lines.beside import Beside, Known
+from choral.solvers.lines.budget_program import Group
 
 LAW = ch.Joint.from_counts(
     {(w, a, b): 1 + (5 * w * a + 3 * b * (1 - w) + a * b) % 7 for w in (0, 1) for a in (0, 1) for b in (0, 1, 2)},
@@ -46,6 +50,50 @@ def test_a_curve_takes_fewer_programs_than_its_points_alone(programs):
         assert max(point.leakage.values()) <= budget
         assert point.information <= other.upper_bound  # two certified intervals of one number
         assert other.information <= point.upper_bound
+
+
+def test_what_is_told_rises_with_the_budgets_and_a_channel_that_is_good_enough_is_taken_as_it_is():
+    wide = [F(k, 40) for k in range(1, 41)]
+    curve = list(solved_along(LAW, problems(wide), Limits(rel_tol=1e-2)))
+    told = [point.claims.information for point in curve]
+    assert told == sorted(told)
+    assert curve[-1].information == pytest.approx(curve[-1].upper_bound, rel=1e-2)
+    kept = {tuple(point.exact_channel.rows) for point in curve}
+    assert len(kept) < len(curve)
+    for budget, point in zip(wide, curve, strict=True):
+        assert point.verify()["verified"]
+        assert max(point.leakage.values()) <= budget
+
+
+def test_a_group_that_stays_private_at_some_points_is_private_there():
+    """What was found where it may leak is neither taken nor mixed; independence is checked in integers."""
+    amounts = [(F(1, 2), F(1, 2)), (F(1, 2), F(0)), (F(0), F(1, 2)), (F(1, 4), F(0)), (F(0), F(0)), (F(1), F(1))]
+    asked = [Question("W", None, None, leakage={"A": a, "B": b}) for a, b in amounts]
+    found = list(solved_along(LAW, [problem_of(LAW, question) for question in asked], Limits(rel_tol=1e-2)))
+    for (a, b), point, question in zip(amounts, found, asked, strict=True):
+        assert point.verify()["verified"]
+        assert point.leakage["A"] <= a
+        assert point.leakage["B"] <= b
+        alone = disclose(LAW, "W", leakage=question.leakage, rel_tol=1e-2)
+        assert point.information <= alone.upper_bound
+        assert alone.information <= point.upper_bound
+        assert point.gap <= 1e-2 * point.information + 1e-6
+
+
+def test_the_best_mixture_is_the_one_that_trying_all_pairs_finds():
+    draw = np.random.default_rng(3)
+    groups = [Group(g, np.ones((1, 1)), np.ones(1), "leakage", amount) for g, amount in enumerate((0.3, 0.2))]
+    leaks = draw.random((6, 2)) / 2
+    known = [Known(np.ones((1, 1)), float(draw.random()), dict(enumerate(leak))) for leak in leaks]
+    found = Beside(channels=known).mixture(groups)
+    best = -math.inf
+    for one, other in itertools.product(known, repeat=2):
+        for share in np.linspace(0, 1, 2001):
+            mixed = [(1 - share) * other.leaks[g] + share * one.leaks[g] for g in (0, 1)]
+            if mixed[0] <= 0.3 and mixed[1] <= 0.2:
+                best = max(best, (1 - share) * other.told + share * one.told)
+    assert found is not None
+    assert best - 1e-9 <= found.told <= best + 1e-3
 
 
 def test_points_come_in_their_order_whatever_it_is():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +28,7 @@ from choral.problem.question import Group, Question
 from choral.problem.solution import Solution, Status, floats_of
 from choral.problem.utility import Cells, Utility
 from choral.proofs.group import GroupBound
+from choral.reductions.base import Inverse, Joined
 from choral.reductions.chain import reduced_problem
 from choral.solvers.fewer_codes import best_joins, fewest, with_at_most
 from choral.solvers.lines.beside import Beside
@@ -133,17 +134,48 @@ def self_disclose(
     return solved(joint, problem, Limits(tol, rel_tol, time_limit, codes, progress, solver))
 
 
-def solved(law: Law, problem: Problem, limits: Limits, beside: Beside | None = None) -> Disclosure:
-    """The disclosure that solves a problem posed on a law, within limits, with what was found `beside` it."""
+@dataclass(frozen=True)
+class Posed:
+    """What a problem was reduced to, the ways back, and the form of it."""
+
+    small: Problem
+    inverses: tuple[Inverse, ...]
+    form: Form
+
+    @classmethod
+    def of(cls, problem: Problem) -> Posed:
+        """Reduce a problem."""
+        with phase("looking for states that are alike"):
+            small, inverses = reduced_problem(problem)
+            return cls(small, tuple(inverses), form_of(small))
+
+    def within(self, problem: Problem) -> Posed:
+        """The same for a problem that differs in the amounts of its budgets alone: states are alike whatever these are."""
+        if not self.inverses:
+            return replace(self, small=problem)
+        if not problem.budgets:
+            return self
+        small = replace(self.small, budgets=problem.budgets)
+        [joined] = self.inverses
+        assert isinstance(joined, Joined)  # with budgets, alike states are joined and nothing else
+        return Posed(small, (replace(joined, problem=problem, reduced=small),), self.form)
+
+
+def solved(
+    law: Law, problem: Problem, limits: Limits, beside: Beside | None = None, posed: Posed | None = None
+) -> Disclosure:
+    """The disclosure that solves a problem posed on a law, within limits.
+
+    With what was found `beside` it, and what it was reduced to where that is known.
+    """
     with limits.running() as clock, one_thread("blas"):
         clock.beside = beside
         if clock.stopped():
             nothing = trivial if problem.utility is None else nothing_told
             return certified(law, problem, nothing(problem, "stopped before it began", Status.STOPPED))
-        with phase("looking for states that are alike"):
-            small, inverses = reduced_problem(problem)
-            form = form_of(small)
-            chosen = choose(small, form, limits.solver)
+        posed = posed or Posed.of(problem)
+        small, form = posed.small, posed.form
+        chosen = choose(small, form, limits.solver)
         if limits.readable and chosen.solver in MANY_CODES and small.plain and form.nullity >= READABLE:
             limits = clock.limits = limits.for_people()
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
@@ -151,7 +183,7 @@ def solved(law: Law, problem: Problem, limits: Limits, beside: Beside | None = N
         if small.utility is None:
             solution = _fewer(small, solution, _most_codes(small, form, limits), clock)
         with phase("stating what is proved"):
-            for inverse in inverses:
+            for inverse in posed.inverses:
                 solution = inverse.invert(solution)
             if small.size < problem.size:
                 solution = replace(solution, how=f"{solution.how}; {problem.size} states joined into {small.size}")

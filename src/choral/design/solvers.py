@@ -60,12 +60,10 @@ ROUGHLY = 0.01
 """The gap, as a share, that is enough for groups: what it is about is not proved by them."""
 FLOATS = 1e-9
 """Bits: what floats get wrong of an information, at the most."""
-
-Intervals: TypeAlias = tuple[tuple[float, float], ...]
-
-
 TINY = Fraction(1, 10**8)
 """Budgets below this, or ratios as near to one, allow less than floats can tell from independence."""
+
+Intervals: TypeAlias = tuple[tuple[float, float], ...]
 
 
 class Solver(Protocol):
@@ -379,8 +377,10 @@ def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
     rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, say, clock.stopped, clock.beside)
     if rough is None:
         return trivial(problem, "sandwich within budgets, stopped", Status.STOPPED)
-    repaired, how = repair(problem, rough.channel), rough.how
+    repaired, how = rough.exact or repair(problem, rough.channel), rough.how
     channel = within_budgets(problem, repaired)
+    if clock.beside and not rough.exact:
+        clock.beside.made(channel)
     lost = float(stated_information(problem, repaired)) - float(stated_information(problem, channel))
     if lost > limits.tol or any(b is not None and b.amount - (b.kind == "ratio") < TINY for b in problem.budgets):
         channel = _at_least_private(problem, channel, clock)

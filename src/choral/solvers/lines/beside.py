@@ -2,67 +2,175 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from choral.problem.kernel import Floats
+from choral.problem.solution import ExactChannel
 from choral.proofs.lines import LinesBound
-from choral.solvers.lines.budget_program import Answer, Group
+from choral.solvers.lines.budget_cells import GRID_STEP, regular
+from choral.solvers.lines.budget_program import Answer, Group, proved
 from choral.solvers.lines.regular_cells import RegularCells
 
+AIM = 0.8
+"""Share of the tolerance at which a search ends: the rest is for joining codes and for exact arithmetic."""
 ROOM = 1e-9
 """Share of a budget that a mixture leaves free, so that rounding does not exceed it."""
 
 
 @dataclass(frozen=True)
-class Proved:
-    """Lines with multipliers for groups at these positions, and the first coordinates of the outermost codes.
+class Known:
+    """A channel that was found: masses p(s, y), one row per state, and the bits that it tells, and leaks of groups.
 
-    Enough to say what they prove within other budgets, and to guess which lines a state may take.
+    Of a group that it does not name it leaks nothing. `exact` is the same channel in integers, once it was made.
+    """
+
+    z: Floats
+    told: float
+    leaks: dict[int, float]
+    exact: ExactChannel | None = None
+
+    @classmethod
+    def of(cls, z: Floats, told: float, groups: Sequence[Group]) -> Known:
+        """With what it leaks of these groups."""
+        return cls(z, told, {group.position: group.leak(z) for group in groups})
+
+    def keeps(self, groups: Sequence[Group]) -> bool:
+        """Whether it is within these budgets, as far as floats can tell."""
+        return all(
+            self.leaks.get(group.position, 0.0) <= group.amount
+            if group.kind == "leakage"
+            else group.keeps_ratio(self.z)
+            for group in groups
+        )
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Two channels of which one is used with probability `share` and else the other, and the choice is published."""
+
+    told: float
+    share: float
+    one: Known
+    other: Known
+
+    @property
+    def z(self) -> Floats:
+        """Masses p(s, y), one row per state."""
+        parts = [(1 - self.share) * self.other.z, self.share * self.one.z]
+        return np.hstack([part for part, share in zip(parts, (1 - self.share, self.share), strict=True) if share > 0])
+
+
+@dataclass(frozen=True)
+class Proved:
+    """Lines with multipliers for groups, and what they prove that is told within the budgets of these at most.
+
+    With the first coordinates of the outermost codes: enough to guess which lines a state may take.
     """
 
     bound: LinesBound
     coefficients: Floats
     answer: Answer
-    positions: tuple[int, ...]
+    groups: tuple[Group, ...]
     ends: tuple[float, float]
+    told: float
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Of the groups."""
+        return tuple(group.position for group in self.groups)
+
+    def linear(self, groups: Sequence[Group]) -> float | None:
+        """What they prove within other budgets of the same groups, by their prices; None where some are factors."""
+        amount = {group.position: group.amount for group in groups}
+        if any(group.kind == "ratio" for group in (*self.groups, *groups)):
+            return None
+        priced = zip(self.answer.prices, self.groups, strict=True)
+        return self.told + sum(price * (amount[group.position] - group.amount) for price, group in priced)
+
+    def within(self, groups: Sequence[Group], Q: Floats, p: Floats, M: Floats) -> float:
+        """What they prove within other budgets of the same groups."""
+        told = self.linear(groups)
+        if told is not None:
+            return told
+        cost, by_position = Q @ self.coefficients.T, {group.position: group for group in groups}
+        here, there = self.groups, [by_position[position] for position in self.positions]
+        return self.told + proved(cost, p, M, here, self.answer) - proved(cost, p, M, there, self.answer)
 
 
 @dataclass
 class Beside:
-    """What searches within other budgets found for the same law and question; all of it holds within these budgets too.
+    """What searches within other budgets of the same groups found, for the same law and question; it holds within these too.
 
     *Bounds.* Multipliers prove a bound whatever the budgets are: with prices λ what they prove is linear in budgets of bits,
-    a tangent of the best there is, which is concave. *Channels.* Where one of two channels is used with probability w and the
-    other with 1 - w, and the choice is published, what is told and what leaks is the mean, and no ratio grows.
-    *Multipliers.* Those of a neighbour say which lines a state may take, and where to begin.
+    a tangent of the best there is, which is concave. *Channels.* One that leaks no more than is allowed serves as it is; and
+    where one of two is used with probability w and the other with 1 - w, and the choice is published, what is told and what
+    leaks is the mean, and no ratio grows. *Multipliers.* Those of a neighbour say which lines a state may take, and where to
+    begin.
     """
 
     several: bool = False
-    """Whether there are points enough for a grid."""
-    channels: list[Floats] = field(default_factory=list)
-    """Masses p(s, y), one row per state."""
-    proofs: list[tuple[float, Proved]] = field(default_factory=list)
-    """With the sum of all budgets that they were found for."""
-    grid: RegularCells | None = None
-    """The cells that all points begin with, fine enough for the first: most then need one program."""
+    """Whether there are points enough for grids, and for a channel that tells everything."""
+    begun: bool = False
+    """Whether some search began."""
+    channels: list[Known] = field(default_factory=list)
+    proofs: list[Proved] = field(default_factory=list)
+    grids: dict[int, RegularCells] = field(default_factory=dict)
+    """By their fineness: points that are about as large share one."""
 
-    def mixture(self, groups: Sequence[Group], told: Callable[[Floats], float]) -> tuple[float, Floats] | None:
-        """The best channel that one or two of the known ones make within the budgets, the choice published."""
-        known = [z for z in self.channels if all(group.keeps_ratio(z) for group in groups)]
-        tells = [told(z) for z in known]
-        limits = [(group, (1 - ROOM) * group.amount) for group in groups if group.kind == "leakage"]
-        room = [np.array([limit - group.leak(z) for group, limit in limits]) for z in known]
-        best: tuple[float, Floats] | None = None
-        for i, j in itertools.product(range(len(known)), repeat=2):
-            if room[i].min(initial=0.0) < 0 or tells[j] < tells[i]:
-                continue
-            over = room[j] < 0
-            share = float((room[i][over] / (room[i][over] - room[j][over])).min(initial=1.0))
-            mean = (1 - share) * tells[i] + share * tells[j]
-            if best is None or mean > best[0]:
-                best = mean, np.hstack([(1 - share) * known[i], share * known[j]])
-        return best
+    def made(self, exact: ExactChannel) -> None:
+        """The last channel is this one in integers."""
+        self.channels[-1] = replace(self.channels[-1], exact=exact)
+
+    def nearest(self, groups: Sequence[Group]) -> Proved | None:
+        """What was proved for budgets that are nearest to these, as a ratio."""
+        amount = {group.position: group.amount for group in groups}
+
+        def away(proof: Proved) -> float:
+            return abs(math.log(sum(amount[g.position] / g.amount for g in proof.groups) / len(proof.groups)))
+
+        return min((proof for proof in self.proofs if proof.groups), key=away, default=None)
+
+    def best(self, groups: Sequence[Group]) -> Known | None:
+        """The channel that tells most of those that were made and are within these budgets as they are."""
+        kept = [known for known in self.channels if known.exact is not None and known.keeps(groups)]
+        return max(kept, key=lambda known: known.told, default=None)
+
+    def same(self, groups: Sequence[Group], most: float, wanted: Callable[[float], float]) -> Known | None:
+        """That channel, if it is good enough within these budgets, where so much is told at most."""
+        best = self.best(groups)
+        return None if best is None or most - best.told > wanted(best.told) else best
+
+    def serves(self, groups: Sequence[Group], most: float, wanted: Callable[[float], float]) -> bool:
+        """Whether no search is needed within these budgets, within which the law alone says that so much is told at most."""
+        most = min([most, *(told for proof in self.proofs if (told := proof.linear(groups)) is not None)])
+        mixture = self.mixture(groups)
+        enough = mixture is not None and most - mixture.told <= AIM * wanted(mixture.told)
+        return enough or self.same(groups, most, wanted) is not None
+
+    def mixture(self, groups: Sequence[Group]) -> Mixture | None:
+        """The best channel that one or two of the known ones make within the budgets."""
+        known = [channel for channel in self.channels if all(group.keeps_ratio(channel.z) for group in groups)]
+        limited = [group for group in groups if group.kind == "leakage"]
+        if not known:
+            return None
+        most = np.array([(1 - ROOM) * group.amount for group in limited])
+        room = most - np.array([[channel.leaks.get(g.position, 0.0) for g in limited] for channel in known])
+        inside = np.flatnonzero(room.min(axis=1, initial=0.0) >= 0)
+        if not len(inside):
+            return None
+        told, spare = np.array([channel.told for channel in known]), room[inside, None]
+        share = np.where(room < 0, spare / np.where(room < 0, spare - room, 1.0), 1.0).min(axis=2, initial=1.0)
+        mean = told[inside, None] + share * (told - told[inside, None])
+        i, j = divmod(int(mean.argmax()), len(known))
+        return Mixture(float(mean[i, j]), float(share[i, j]), known[j], known[inside[i]])
+
+    def cells(self, fine: int, Q: Floats, p: Floats) -> RegularCells:
+        """Cells of a grid that is at least so fine, to be cut."""
+        fine = -(-fine // GRID_STEP) * GRID_STEP
+        if fine not in self.grids:
+            self.grids[fine] = regular(Q, p, fine)
+        return self.grids[fine].copied()

@@ -16,10 +16,14 @@ FIRST_CELLS = {2: 16, 3: 5, 4: 4}
 SNAP = 1e-5
 """New points this near to a face of the simplex are put on it: thin cells have steep lines, and the program stalls."""
 FACE = 1e-8
-ON_GRID = 0.3
-"""Share of the tolerance that a grid for all points of a curve misses: chords of angles h miss h² / (3 log 2) on average."""
-FINEST_GRID = 64
-"""Cells of such a grid at most; where it would need more, each point has lines of its own."""
+ON_GRID = 0.4
+"""Share of the tolerance that a grid for points of a curve misses: chords of angles h miss h² / (3 log 2) on average."""
+FINEST_GRID = 160
+"""Cells of such a grid at most; where it would need more, lines are put where codes are."""
+AT_ONCE = 64
+"""Cells of such a grid that a point begins with at most: of finer ones a few cells before them save more than they cost."""
+GRID_STEP = 8
+"""Cells of such grids are multiples of this: then points that need about as many share one."""
 
 
 def insert(cells: RegularCells, point: Floats) -> bool:
@@ -52,9 +56,8 @@ def _angles(Q: Floats) -> Floats:
 
 
 def fineness(Q: Floats, wanted: float) -> int | None:
-    """Cells of a grid on which the lines miss, on average, a share of what is wanted; None where they would be too many."""
+    """Cells of a grid on which the lines miss, on average, a share of what is wanted; None but for targets of two values."""
     if Q.shape[1] != 2:
         return None
     low, high = _angles(Q)
-    fine = math.ceil(float(high - low) / math.sqrt(ON_GRID * wanted * 3 * math.log(2)))
-    return max(FIRST_CELLS[2], fine) if fine <= FINEST_GRID else None
+    return max(FIRST_CELLS[2], math.ceil(float(high - low) / math.sqrt(ON_GRID * wanted * 3 * math.log(2))))

@@ -6,9 +6,11 @@ ratios, and exponential cones for leakage.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from choral.describe.entropy import weighted_entropies
+from choral.errors import SolverError
 from choral.problem.kernel import Floats, Problem, conditional
+from choral.proofs.lines import LinesBound
+from choral.solvers.lines.budget_cells import GRID_BITS
+from choral.solvers.lines.regular_cells import RegularCells
 
 FREE = 1e-11
 """A price below this, in bits per bit, is none."""
@@ -253,3 +259,35 @@ def proved(cost: Floats, p: Floats, M: Floats, groups: Sequence[Group], answer: 
         if group.kind == "leakage":
             allowed += price * (group.entropy / math.log(2) - group.amount)
     return float(p @ reduced(cost, M, groups, answer).min(axis=1)) + allowed
+
+
+def lines_of(
+    problem: Problem,
+    cells: RegularCells,
+    ids: list[int],
+    rows: tuple[int, ...],
+    groups: Sequence[Group],
+    answer: Answer,
+) -> LinesBound:
+    """The multipliers, which belong to these rows of P and to the values of the groups, as a proof."""
+    number: dict[tuple[int, ...], int] = {}
+    indexed = [tuple(number.setdefault(vertex, len(number)) for vertex in cells.vertices(cell)) for cell in ids]
+    start = list(itertools.accumulate((len(group.values) for group in problem.groups), initial=0))
+    prices = [Fraction(0)] * len(problem.groups)
+    listed = [list(map(float, row)) for row in answer.nu]
+    every = list(rows)
+    for group, nu, price in zip(groups, answer.by_group, answer.prices, strict=True):
+        prices[group.position] = Fraction(price)
+        every += range(start[group.position], start[group.position] + group.values)
+        for row, more in zip(listed, nu.tolist(), strict=True):
+            row += more
+    if not all(math.isfinite(x) for row in listed for x in row):
+        raise SolverError("A multiplier is not finite.", "Loosen the budget, or report this.")
+    return LinesBound(
+        1 << GRID_BITS,
+        tuple(number),
+        tuple(indexed),
+        tuple(every),
+        tuple(tuple(Fraction(x) for x in row) for row in listed),
+        tuple(prices),
+    )

@@ -9,26 +9,33 @@ Its multipliers prove a bound (see `LinesBound`), whatever their accuracy.
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from choral.describe.entropy import entropies, weighted_entropies
-from choral.errors import SolverError, TooLargeError
+from choral.errors import TooLargeError
+from choral.problem.bounds import best_group
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
-from choral.problem.solution import Status
-from choral.proofs.lines import LinesBound
+from choral.problem.solution import Proof, Status
+from choral.proofs.group import GroupBound
 from choral.solvers.fewer_codes import joined_codes
-from choral.solvers.lines.beside import Beside, Proved
-from choral.solvers.lines.budget_cells import FIRST_CELLS, GRID_BITS, fineness, insert, regular
-from choral.solvers.lines.budget_program import Answer, Group, budgeted_groups, conic, entries_of, proved, reduced
+from choral.solvers.lines.beside import AIM, Beside, Known, Proved
+from choral.solvers.lines.budget_cells import AT_ONCE, FINEST_GRID, FIRST_CELLS, GRID_BITS, fineness, insert, regular
+from choral.solvers.lines.budget_program import (
+    Answer,
+    budgeted_groups,
+    conic,
+    entries_of,
+    lines_of,
+    proved,
+    reduced,
+)
 from choral.solvers.lines.leakage_program import Start, by_interior_point, suits
 from choral.solvers.lines.memory import check_cones, check_leakage
 from choral.solvers.lines.refinement import Progress
@@ -40,12 +47,12 @@ USED = 1e-10
 """Lines with less mass than this carry no code."""
 RARE = 1e-8
 """Codes rarer than this join the most likely one: floats do not know what they say."""
-AIM = 0.8
-"""Share of the tolerance at which the search ends: the rest is for joining codes and for exact arithmetic."""
 ACCURACY = 0.03
 """Share of the tolerance to which conic programs are solved ..."""
 LOOSE = 0.01
 """... but no further than this share of the gap: more would be lost at the next refinement."""
+ON_GRID_ACCURACY = 0.2
+"""The same share where lines are of a grid that is fine enough: there should be no next refinement."""
 NARROW = 0.1
 """Half-width of the new cell around a code of a target of two values, as a share of its cell."""
 SMALL = 4000
@@ -81,14 +88,13 @@ class Budgeted:
 
         What was found `beside` is used, and what is found is added to it.
         """
-        run = _Run(problem, beside or Beside())
+        run = _Run(problem, beside or Beside(), self.wanted)
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-
-        def wanted() -> float:
-            return max(self.tol, (self.rel_tol or 0.0) * run.information)
+        if (again := run.again()) is not None:
+            return again
 
         def reached() -> bool:
-            return run.gap <= AIM * wanted()
+            return run.gap <= AIM * run.wanted
 
         status = Status.OPTIMAL if reached() else Status.LEVEL_LIMIT
         for _ in range(0 if reached() else ROUNDS):
@@ -97,7 +103,7 @@ class Budgeted:
                 status = Status.STOPPED
                 break
             before = run.gap
-            if not run.improve(left, max(ACCURACY * wanted(), LOOSE * min(before, run.everything))):
+            if not run.improve(left, run.accuracy):
                 status = Status.STALLED
                 break
             run.history.append((run.information, run.upper_bound))
@@ -106,29 +112,35 @@ class Budgeted:
             if reached():
                 status = Status.OPTIMAL
                 break
-            if not run.refine(wanted()) or (run.gap > 0.98 * before and run.lines > 200):
+            if not run.refine() or (run.gap > 0.98 * before and run.lines > 200):
                 status = Status.STALLED
                 break
-        return run.result(status, wanted())
+        return run.result(status)
+
+    def wanted(self, information: float) -> float:
+        """The gap with which a search ends that found so much."""
+        return max(self.tol, (self.rel_tol or 0.0) * information)
 
 
 class _Run:
     """Cells of the target's simplex, the best channel and the best bound so far."""
 
-    def __init__(self, problem: Problem, beside: Beside) -> None:
-        self.problem, self.beside = problem, beside
+    def __init__(self, problem: Problem, beside: Beside, wanted: Callable[[float], float]) -> None:
+        self.problem, self.beside, self._wanted = problem, beside, wanted
         self.p = problem.prior / problem.prior.sum()
         self.Q = problem.posterior().T
         self.rows, self.M = constraints(problem)
         self.all = budgeted_groups(problem)
         self.groups = [group for group in self.all if group.binds(problem.prior)]
-        self.budgets = sum(group.amount for group in self.all)
         self.prior_entropy = _entropy(self.p @ self.Q)
         self.everything = self.prior_entropy - float(self.p @ entropies(self.Q))
-        self.information, self.upper_bound = 0.0, math.inf
+        group, self.upper_bound = best_group(problem)
+        self.information = 0.0
         self.history: list[tuple[float, float]] = []
         self.best: Floats | None = None
-        self.bound: LinesBound | None = None
+        self.bound: Proof = GroupBound(group)
+        self.by = "a group's bound"
+        self.on_grid: float | None = None
         self.last: tuple[list[int], Floats] | None = None
         self.proof: Proved | None = None
         self.guide: Proved | None = None
@@ -139,33 +151,70 @@ class _Run:
         return self.upper_bound - self.information
 
     @property
-    def _leaks(self) -> bool:
-        """Whether all budgets are of leakage, and some of them bind."""
-        return bool(self.groups) and all(group.kind == "leakage" for group in self.all)
+    def wanted(self) -> float:
+        """The gap with which the search ends."""
+        return self._wanted(self.information)
+
+    @property
+    def accuracy(self) -> float:
+        """What the next program is solved to."""
+        if self.on_grid is not None:
+            return ON_GRID_ACCURACY * self.on_grid
+        return max(ACCURACY * self.wanted, LOOSE * min(self.gap, self.everything))
 
     @property
     def lines(self) -> int:
         return len(self.cells.members)
 
     def _start(self) -> RegularCells:
-        """Take what was found beside; the cells that all points begin with, or a grid of few."""
-        by_position = {group.position: group for group in self.all}
-        for _, proof in self.beside.proofs:
-            groups = [by_position[position] for position in proof.positions]
-            self._bounded(proof.bound, proved(self.Q @ proof.coefficients.T, self.p, self.M, groups, proof.answer))
-        mixture = self.beside.mixture(self.all, self._told)
-        if mixture is not None and mixture[0] > self.information:
-            self.information, self.best = mixture
-        away = [(abs(math.log(budgets / self.budgets)), proof) for budgets, proof in self.beside.proofs]
-        self.guide = min(away, key=lambda known: known[0])[1] if away else None
-        if self.beside.grid is None:
-            return regular(self.Q, self.p, FIRST_CELLS[self.Q.shape[1]])
-        return self.beside.grid.copied()
+        """Take what was found beside; then the cells to begin with: few, or enough for what may be told."""
+        for proof in self.beside.proofs:
+            self._bounded(proof, proof.within(self.all, self.Q, self.p, self.M))
+        first, self.beside.begun = self.beside.several and not self.beside.begun, True
+        if first:
+            self.beside.channels += self._extremes()
+        mixture = self.beside.mixture(self.all)
+        if mixture is not None and mixture.told > self.information:
+            self.information, self.best = mixture.told, mixture.z
+        self.guide = self.beside.nearest(self.all)
+        on_grid = None if first else self._grid(0.5 * (self.information + self.upper_bound), AT_ONCE)
+        return on_grid or regular(self.Q, self.p, FIRST_CELLS[self.Q.shape[1]])
 
-    def _bounded(self, bound: LinesBound, entropy: float) -> None:
+    def _grid(self, information: float, most: int = FINEST_GRID) -> RegularCells | None:
+        """Cells of a grid that is fine enough for points that tell so much, where there are several and such a grid."""
+        if not self.beside.several or not self.groups or any(group.kind == "ratio" for group in self.all):
+            return None
+        fine = fineness(self.Q, self._wanted(information))
+        if fine is None or fine > most:
+            return None
+        self.on_grid = self._wanted(information)
+        return self.beside.cells(fine, self.Q, self.p)
+
+    def _extremes(self) -> list[Known]:
+        """The channel that tells nothing, and the one that tells the state as finely as is wanted, whatever leaks.
+
+        The latter is for where no group is to stay private.
+        """
+        found, cells = [self.p[:, None]], self._grid(self.everything)
+        if cells is not None and not self.M.shape[1]:
+            cost = self.Q @ np.array([cells.coefficients[i] for i in cells.members]).T
+            z = np.where(np.arange(cost.shape[1]) == cost.argmin(axis=1)[:, None], self.p[:, None], 0.0)
+            found.append(z[:, z.sum(axis=0) > 0])
+        self.on_grid = None
+        return [Known.of(z, self._told(z), self.all) for z in found]
+
+    def again(self) -> Rough | None:
+        """A channel that was made for another point, where it is good enough here as it is."""
+        same = self.beside.same(self.all, self.upper_bound, self._wanted)
+        if same is None:
+            return None
+        how = "sandwich within budgets, the channel of smaller ones"
+        return Rough(shares(same.z, self.p), self.bound, how, Status.OPTIMAL, (), same.exact)
+
+    def _bounded(self, proof: Proved, told: float) -> None:
         """Keep a bound if it is better."""
-        if self.prior_entropy - entropy < self.upper_bound:
-            self.upper_bound, self.bound = self.prior_entropy - entropy, bound
+        if told < self.upper_bound:
+            self.upper_bound, self.bound, self.by = told, proof.bound, f"{len(proof.coefficients)} lines"
 
     def _told(self, z: Floats) -> float:
         return self.prior_entropy - float(weighted_entropies(z.T @ self.Q).sum())
@@ -192,10 +241,10 @@ class _Run:
         if self._told(used) > self.information:
             self.information, self.best = self._told(used), used
         at = (used.T @ self.Q)[:, 0] / used.sum(axis=0)
-        bound = _lines(self.problem, self.cells, ids, self.rows, self.groups, answer)
-        positions = tuple(group.position for group in self.groups)
-        self.guide = Proved(bound, coefficients, answer, positions, (float(at.min()), float(at.max())))
-        self._bounded(bound, entropy)
+        bound = lines_of(self.problem, self.cells, ids, self.rows, self.groups, answer)
+        ends, told = (float(at.min()), float(at.max())), self.prior_entropy - entropy
+        self.guide = Proved(bound, coefficients, answer, tuple(self.groups), ends, told)
+        self._bounded(self.guide, told)
         if self.bound is bound:
             self.proof = self.guide
         return True
@@ -203,15 +252,20 @@ class _Run:
     def _by_interior_point(
         self, ids: list[int], coefficients: Floats, cost: Floats, seconds: float, accuracy: float
     ) -> tuple[Floats, Answer] | None:
-        """Masses and multipliers by the method for budgets of leakage, begun where the last program ended."""
+        """Masses and multipliers by the method for budgets of leakage, begun where the last program ended, or else anew."""
         if not self.groups and not self.M.shape[1]:  # nothing binds: each state takes the line that costs least
             z = np.where(np.arange(cost.shape[1]) == cost.argmin(axis=1)[:, None], self.p[:, None], 0.0)
             return z, Answer(z / self.p[:, None], np.zeros((cost.shape[1], 0)), [], [])
         if not self.groups or not suits(cost, self.M, self.groups, accuracy):
             return None
         check_leakage(len(cost), len(ids), self.M.shape[1] + sum(group.values for group in self.groups))
-        answer = by_interior_point(cost, self.p, self.M, self.groups, seconds, accuracy, self._begun(ids, coefficients))
-        return None if answer is None else (answer.shares * self.p[:, None], answer)
+        begun, until = self._begun(ids, coefficients), time.monotonic() + seconds
+        for start in (None,) if begun is None else (begun, None):
+            left = until - time.monotonic()
+            answer = by_interior_point(cost, self.p, self.M, self.groups, left, accuracy, start)
+            if answer is not None:
+                return answer.shares * self.p[:, None], answer
+        return None
 
     def _begun(self, ids: list[int], coefficients: Floats) -> Start | None:
         """The channel and the multipliers of the last program, a line's shared out among those that are in its place."""
@@ -293,13 +347,13 @@ class _Run:
         pairs[:, (centre[:, 0] <= low) | (centre[:, 0] >= high)] = True  # no multipliers to put theirs between
         return pairs
 
-    def refine(self, wanted: float) -> bool:
+    def refine(self) -> bool:
         """New points where symbols cost more than their lines say; False when there are none."""
         assert self.last is not None
-        beside = self.beside
-        if beside.several and beside.grid is None and self._leaks and (fine := fineness(self.Q, wanted)) is not None:
-            beside.grid = regular(self.Q, self.p, fine)
-            self.cells = beside.grid.copied()
+        if self.on_grid is not None:
+            self.on_grid = None
+        elif len(self.history) == 1 and (cells := self._grid(self.information)) is not None:
+            self.cells = cells
             return True
         ids, z = self.last
         mass = z.sum(axis=0)
@@ -324,51 +378,24 @@ class _Run:
         cuts = [x for x in (centre - step, centre + step) if low + 0.2 * step < x < high - 0.2 * step]
         return [np.array([math.cos(x) ** 2, math.sin(x) ** 2]) for x in cuts or [0.5 * (low + high)]]
 
-    def result(self, status: Status, wanted: float) -> Rough | None:
+    def result(self, status: Status) -> Rough | None:
         """What was found, with fewer codes where these cost little of the tolerance."""
-        if self.best is None or self.bound is None:
+        if self.best is None:
             return None
         z = joined_codes(self.best.T, self.Q.T, 1, JOIN * max(self.gap, 1e-12), NEAR)
         enough = len(self.p) + len(self.all)  # as many codes suffice at the optimum (Carathéodory)
         if len(z) > enough:
-            z = joined_codes(z, self.Q.T, enough, (1 - AIM) * wanted, NEAR)
+            z = joined_codes(z, self.Q.T, enough, (1 - AIM) * self.wanted, NEAR)
         mass = z.sum(axis=1)
         largest = int(mass.argmax())
         z[largest] += z[mass < RARE].sum(axis=0)
         z = np.delete(z, [y for y in np.flatnonzero(mass < RARE) if y != largest], axis=0)
-        if self.proof is not None:  # else all was found beside
-            self.beside.channels.append(z.T)
-            self.beside.proofs.append((self.budgets, self.proof))
-        how = f"sandwich within budgets, {len(self.bound.cells)} lines ({status.value})"
+        self.beside.channels.append(Known.of(z.T, self._told(z.T), self.all))
+        if self.last is not None and self.guide is not None:  # else all was found beside
+            self.beside.proofs.append(self.proof or self.guide)
+        how = f"sandwich within budgets, {self.by} ({status.value})"
         return Rough(shares(z.T, self.p), self.bound, how, status, tuple(self.history))
 
 
 def _entropy(t: Floats) -> float:
     return float(entropies(t[t > 0]))
-
-
-def _lines(
-    problem: Problem, cells: RegularCells, ids: list[int], rows: tuple[int, ...], groups: list[Group], answer: Answer
-) -> LinesBound:
-    """The multipliers as a proof."""
-    number: dict[tuple[int, ...], int] = {}
-    indexed = [tuple(number.setdefault(vertex, len(number)) for vertex in cells.vertices(cell)) for cell in ids]
-    start = list(itertools.accumulate((len(group.values) for group in problem.groups), initial=0))
-    prices = [Fraction(0)] * len(problem.groups)
-    listed = [list(map(float, row)) for row in answer.nu]
-    every = list(rows)
-    for group, nu, price in zip(groups, answer.by_group, answer.prices, strict=True):
-        prices[group.position] = Fraction(price)
-        every += range(start[group.position], start[group.position] + group.values)
-        for row, more in zip(listed, nu.tolist(), strict=True):
-            row += more
-    if not all(math.isfinite(x) for row in listed for x in row):
-        raise SolverError("A multiplier is not finite.", "Loosen the budget, or report this.")
-    return LinesBound(
-        1 << GRID_BITS,
-        tuple(number),
-        tuple(indexed),
-        tuple(every),
-        tuple(tuple(Fraction(x) for x in row) for row in listed),
-        tuple(prices),
-    )

@@ -13,8 +13,7 @@ import numpy as np
 from choral.describe.entropy import weighted_entropies
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
-from choral.problem.solution import Status
-from choral.proofs.lines import LinesBound
+from choral.problem.solution import ExactChannel, Proof, Status
 from choral.solvers.lines.chords import ENTROPY, Chords
 from choral.solvers.lines.program import LineSolver
 from choral.solvers.lines.refinement import Aim, Enclosure, enclosed
@@ -28,13 +27,17 @@ MOST_VALUES = 4
 
 @dataclass(frozen=True)
 class Rough:
-    """A channel in floats (one row per code, p(y | s)), lines for its bound, and how it ended."""
+    """A channel in floats (one row per code, p(y | s)), what proves its bound, and how it ended.
+
+    `exact` is a channel in integers that was made before, for other budgets, and is to be taken as it is.
+    """
 
     channel: Floats
-    bound: LinesBound
+    bound: Proof
     how: str
     status: Status
     history: tuple[tuple[float, float], ...]
+    exact: ExactChannel | None = None
 
 
 def by_lines(problem: Problem, aim: Aim) -> Rough:
