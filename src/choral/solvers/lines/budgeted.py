@@ -233,7 +233,7 @@ class _Run:
                 raise
             return False
         if found is None:
-            return self.best is not None
+            return False
         z, answer = found
         entropy = proved(cost, self.p, self.M, self.groups, answer)
         self.last = ids, z

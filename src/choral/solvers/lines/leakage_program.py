@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -39,6 +40,8 @@ SLOWEST = 1e-3
 """The next barrier is at least this share of the present one: logarithms bend more than a step sees."""
 PATIENCE = 10
 """So many steps without a smaller gap mean that floats are exhausted."""
+NEARLY = 10.0
+"""Times the accuracy asked for that will do where floats are exhausted: a conic solver takes ten times as long to go on."""
 PRIVATE = 1e-8
 """What the equations of private groups may miss; those of states and budgets are restored, at a cost that is counted."""
 WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.05, 3.0, 0.3
@@ -98,15 +101,13 @@ def by_interior_point(
     accuracy: float,
     start: Start | None = None,
 ) -> Answer | None:
-    """The program's answer to this accuracy (bits), or None where floats did not reach it; `start` may be any channel."""
+    """The program's answer to this accuracy (bits), or None where floats did not come near it; `start` may be any channel."""
     deadline = time.monotonic() + seconds
     run = _Run(cost, p, M, groups)
-    try:
-        with np.errstate(all="ignore"):
-            run.begin(start)
-            return run.answer() if run.solved(accuracy, deadline) else None
-    except (LinAlgError, np.linalg.LinAlgError):
-        return None
+    with np.errstate(all="ignore"), suppress(LinAlgError, np.linalg.LinAlgError):  # what was found until then counts
+        run.begin(start)
+        run.iterate(accuracy, deadline)
+    return run.answer() if run.gap <= NEARLY * accuracy else None
 
 
 class _Run:
@@ -127,6 +128,7 @@ class _Run:
         self.lam = self.t = self.price = np.empty(0)
         self.nu = np.empty((0, 0))  # of private rows and of values
         self.bound, self.proof = -math.inf, (self.nu, self.price)
+        self.least_cost, self.kept = math.inf, self.z
 
     # -- what follows from the variables
 
@@ -197,8 +199,8 @@ class _Run:
 
     # -- the iteration
 
-    def solved(self, accuracy: float, deadline: float) -> bool:
-        """Iterate; whether the accuracy was reached."""
+    def iterate(self, accuracy: float, deadline: float) -> None:
+        """Iterate until the accuracy is reached, or floats are exhausted; keep the best channel within the budgets."""
         best, idle = math.inf, 0
         for _ in range(ITERATIONS):
             raised = self.normal()
@@ -207,16 +209,28 @@ class _Run:
                 self.bound, self.proof = bound, (raised, self.price.copy())
             system = _Newton(self)
             gap = float((self.z * self.C).sum()) - self.bound
-            if gap <= accuracy and system.private and float((self.restored() * self.C).sum()) - self.bound <= accuracy:
-                return True
+            if gap <= NEARLY * accuracy and system.private:
+                self.keep(self.restored())
+                if self.gap <= accuracy:
+                    return
             if not math.isfinite(gap) or time.monotonic() > deadline:
-                return False
+                return
             idle = 0 if gap < best else idle + 1
             best = min(best, gap)
             if idle >= PATIENCE:
-                return False
+                return
             self.step(system)
-        return False
+
+    @property
+    def gap(self) -> float:
+        """Between what the best channel costs and what the multipliers prove."""
+        return self.least_cost - self.bound
+
+    def keep(self, z: Floats) -> None:
+        """Keep a channel if it costs less than others."""
+        cost = float((z * self.C).sum())
+        if cost < self.least_cost:
+            self.least_cost, self.kept = cost, z
 
     def step(self, system: _Newton) -> None:
         """One predictor-corrector step."""
@@ -241,9 +255,9 @@ class _Run:
         self.nu = self.nu + dual * move.nu
 
     def answer(self) -> Answer:
-        """The channel, within the budgets up to rounding, and the multipliers that prove most."""
+        """The best channel, within the budgets up to rounding, and the multipliers that prove most."""
         raised, prices = self.proof
-        z = self.restored()
+        z = self.kept
         starts = np.cumsum([self.r, *(group.values for group in self.groups)])
         by_group = [raised[:, a:b] for a, b in pairwise(starts.tolist())]
         bits = [float(price) * math.log(2) for price in prices]
