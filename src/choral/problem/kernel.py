@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import flint
 import numpy as np
@@ -233,7 +234,11 @@ class Problem:
         """Weights of (group, target), p(z, w) = Σ_s p(s, w) P(z | s), for a group that the state screens."""
         if not group.screened:
             raise ProblemError(f"'{group.name}' is not screened from the target.", "Use its columns among `use`.")
-        return _together(group, self.target, self.weights)
+        known = _TOGETHER.get(group)
+        if known is None or known[0]() is not self.target or known[1] is not self.weights:
+            known = ref(self.target), self.weights, _together(group, self.target, self.weights)
+            _TOGETHER[group] = known
+        return known[2]
 
     def prior_of(self, s: int) -> Fraction:
         """The exact probability of a state."""
@@ -262,9 +267,8 @@ class Problem:
         return Listing("", ("", ""), [*rows, ("states", f"{self.size}")]).html()
 
 
-@lru_cache(maxsize=16)
 def _together(group: Variable, target: Variable, weights: tuple[int, ...]) -> Mapping[tuple[int, int], Fraction]:
-    """Weights of (group, target); the same for problems that differ in their budgets alone."""
+    """p(z, w) in weights of the states."""
     cells = target.by_state(len(weights))
     sums: dict[tuple[int, int], int | Fraction] = {}
     for s, z, g in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
@@ -272,6 +276,12 @@ def _together(group: Variable, target: Variable, weights: tuple[int, ...]) -> Ma
             share = w if g == weights[s] else Fraction(w * g, weights[s])
             sums[z, v] = sums.get((z, v), 0) + share
     return MappingProxyType({key: Fraction(x) for key, x in sums.items()})
+
+
+_TOGETHER: WeakKeyDictionary[
+    Variable, tuple[ReferenceType[Variable], tuple[int, ...], Mapping[tuple[int, int], Fraction]]
+] = WeakKeyDictionary()
+"""The target, the weights and what came of them, by the group: the same for problems that differ in their budgets alone."""
 
 
 def conditional(variable: Variable, weights: Sequence[int]) -> Floats:
