@@ -182,8 +182,7 @@ def test_a_shorter_proof_loses_no_more_than_it_may():
     assert lines < found.lines / 2
 
 
-@pytest.mark.parametrize(("failing", "status"), [("_met", "stalled"), ("_raised", "optimal")])
-def test_with_too_many_states_for_others_what_was_found_is_kept_where_floats_fail(monkeypatch, failing, status):
+def test_with_too_many_states_for_others_what_was_found_is_kept_where_floats_fail(monkeypatch):
     def fails(*_):
         raise np.linalg.LinAlgError("off the path")
 
@@ -191,10 +190,10 @@ def test_with_too_many_states_for_others_what_was_found_is_kept_where_floats_fai
     C = ENTROPY.chords(uniform_knots(8), q)
     optimum, _ = by_highs(C, p, M)
     nothing, start = float((p @ C).min()), InteriorPoint(tolerance=1e-2).solve(C, p, M)
-    monkeypatch.setattr(_Path, failing, fails)
+    monkeypatch.setattr(_Path, "_met", fails)
     monkeypatch.setattr(annealing, "TOO_MANY", 0)
     found = Annealing(tolerance=1e-4).solve(C, p, M, nu0=start.nu)
-    assert found.status == status
+    assert found.status == "stalled"
     assert equality_error(found.z, p, M) <= SLACK
     assert found.dual <= optimum + 1e-9 <= found.primal + 2e-9
     assert nothing - found.primal > 0.9 * (nothing - optimum)

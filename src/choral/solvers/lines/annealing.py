@@ -18,7 +18,7 @@ from choral.solvers.lines.chunks import Array, Chunks
 from choral.solvers.lines.elimination import elimination
 from choral.solvers.lines.factors import Cholesky
 from choral.solvers.lines.interior_point import InteriorPoint
-from choral.solvers.lines.program import LineSolver, Outcome, Program, Status, Stop, Watch, equality_error
+from choral.solvers.lines.program import LineSolver, Outcome, Program, Stop, Watch, equality_error
 from choral.solvers.lines.restoration import restored
 
 PIECE = 16_384
@@ -41,8 +41,6 @@ BAD = 0.1
 """A step that gains less than this share of what its quadratic model promises is not taken."""
 IDLE = 1e-4
 """Lines with less mass than this have no code at the end: their few states would take as many steps as all others."""
-RAISED = 6
-"""Steps with all lines after that, for the bound."""
 MET = 1e-13
 """Equations that hold to this, over all lines, are met."""
 ROUNDING = 1e-14
@@ -225,19 +223,16 @@ class _Path:
 
     def followed(self) -> Outcome:
         """The path to its end; raises `LinAlgError` where it fails and an interior point is no worse."""
-        z: Array | None = None
-        status: Status = "optimal"
         try:
             point = self._met(self._cooled(self._begun()))
-            z = self._channel(point.nu, point.softness, LITTLE * point.mass / point.mass.sum())
-            self._raised(point)
         except _StoppedError:
-            status = "stopped"
+            return Outcome(self._mended(), self.best_nu, self.evaluated, "stopped")
         except np.linalg.LinAlgError:
-            if z is None and len(self.p) < TOO_MANY:
+            if len(self.p) < TOO_MANY:
                 raise
-            status = "stalled" if z is None else "optimal"
-        return Outcome(self._mended() if z is None else z, self.best_nu, self.evaluated, status)
+            return Outcome(self._mended(), self.best_nu, self.evaluated, "stalled")
+        z = self._channel(point.nu, point.softness, LITTLE * point.mass / point.mass.sum())
+        return Outcome(z, self.best_nu, self.evaluated, "optimal")
 
     def _begun(self) -> _Point:
         """At the least softness at which the start is near the path."""
@@ -274,14 +269,6 @@ class _Path:
                 point = self.at(point.nu, SOFTER * point.softness)
             point = self._step(point, self.solver(point))
         return point
-
-    def _raised(self, point: _Point) -> None:
-        """A better bound than before the equations were met: lines without a code must not be cheaper than those with."""
-        self.used[:] = True
-        self.held = HELD
-        point = self.at(point.nu, point.softness)
-        for _ in range(RAISED):
-            point = self._step(point, self.solver(point))
 
     def _step(self, point: _Point, system: _Held) -> _Point:
         """Hold back until a step gains what it promises; raises `LinAlgError` where none does."""
