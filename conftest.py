@@ -128,6 +128,12 @@ def pytest_collection_finish():
     gc.set_threshold(50_000, 20, 50)  # looking took 3 to 10 % of the seconds, as measured
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_unconfigure():
+    """At the end all goes, or libraries say that somebody holds their objects."""
+    gc.unfreeze()
+
+
 PAID = {}
 """Seconds that making what tests share took."""
 SHARED = 1
