@@ -20,6 +20,8 @@ from choral.verifier.steps import hold, product, spend
 from choral.verifier.values import spoken, symbol
 
 MOST_LETTERS = 2000  # of a budget
+ORDINARY = 512  # bits of a number that is held as one
+SUMS = "sums of fractions over many denominators"
 
 
 def are_integers(values):
@@ -278,19 +280,32 @@ class Channel:
 
     def added(self, parts):
         """Sums of integers over several denominators, {denominator: {y: integer}}, as one fraction for every code."""
-        total, common = {}, 1
+        common = 1
         for bottom, row in parts.items():
             common = lcm(common, bottom)
             # to add fractions takes the product of their denominators: what they have in common is no longer than either
             each = product(common.bit_length() + bottom.bit_length(), bottom.bit_length() + 64)
-            spend(10 + len(row) * (20 + 4 * each), "sums of fractions over many denominators")
-            for y, numerator in row.items():
-                before, below = total.get(y, (0, 1))
-                if below % bottom:
-                    wider = lcm(below, bottom)
-                    before, below = before * (wider // below), wider
-                total[y] = before + numerator * (below // bottom), below
-        return {y: Fraction(top, bottom) for y, (top, bottom) in total.items()}
+            spend(10 + len(row) * (20 + 4 * each), SUMS)
+        longest = len(set().union(*parts.values())) * (sum([bottom.bit_length() for bottom in parts]) // ORDINARY)
+        hold(longest, SUMS)
+        rows = list(parts.items())
+        while len(rows) > 1:  # two and two: products of numbers that are about as long take least
+            rows = [over_both(*rows[i : i + 2]) for i in range(0, len(rows), 2)]
+        hold(-longest, SUMS)
+        return {y: Fraction(numerator, bottom) for bottom, row in rows for y, numerator in row.items()}
+
+
+def over_both(one, other=None):
+    """Two rows of numerators, each with a denominator of its own, added over the least that both divide."""
+    if other is None:
+        return one
+    (bottom, row), (beside, added) = one, other
+    wide = lcm(bottom, beside)
+    more, times = wide // bottom, wide // beside
+    total = {y: numerator * more for y, numerator in row.items()}
+    for y, numerator in added.items():
+        total[y] = total.get(y, 0) + numerator * times
+    return wide, total
 
 
 def gather(parts, value, bottom, codes, numerators, factor):
