@@ -174,11 +174,12 @@ def curves():
         if isinstance(row, str):
             print(f"  {states} states to {rel_tol:g}: {row}", flush=True)
             continue
-        one, widest = np.mean(row["alone"]), max((p["at most"] - p["told"]) / p["told"] for p in row["points"])
+        one, dearest = np.mean(row["alone"]), max(row["alone"])  # budgets that hardly bind cost nearly nothing alone
+        widest = max((p["at most"] - p["told"]) / p["told"] for p in row["points"])
         print(
             f"  {states} states to {rel_tol:g}: together {row['together']:.2f} s of processors, alone "
-            f"{sum(row['alone']):.2f} s ({one:.3f} s a point): {row['together'] / one:.1f} points; "
-            f"the widest interval is {widest:.1e}",
+            f"{sum(row['alone']):.2f} s ({one:.3f} s each, {dearest:.3f} s the dearest): {row['together'] / one:.1f} points, "
+            f"{row['together'] / dearest:.1f} of the dearest; the widest interval is {widest:.1e}",
             flush=True,
         )
 
