@@ -42,3 +42,26 @@ def test_the_method_is_that_of_the_package():
         mine, theirs = method(a, b, cost, log=True), ot.emd(a, b, cost, log=True)
         assert np.array_equal(mine[0], theirs[0])
         assert np.array_equal(mine[1]["u"], theirs[1]["u"])
+
+
+VERIFY = """
+import sys
+from choral.show.cli import main
+
+sys.argv = ["choral", "verify", sys.argv[1]]
+try:
+    main()
+finally:
+    heavy = {"scipy", "highspy", "ot", "duckdb", "altair"}
+    print(sorted(name for name in sys.modules if name in heavy or ".solvers." in name))
+"""
+
+
+def test_who_only_verifies_loads_no_solver(tmp_path):
+    import choral as ch
+
+    file = tmp_path / "clinic.choral"
+    ch.disclose(ch.examples.clinic(), "diagnosis").save(file)
+    done = subprocess.run([sys.executable, "-c", VERIFY, file], capture_output=True, text=True, check=True)
+    assert "VERIFIED" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -353,3 +353,19 @@ def test_pictures_are_written_whole(tmp_path, clinic):
     with pytest.raises(ChoralError, match="neither"):
         plots.save_plot(chart, tmp_path / "ladder.pdf")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ladder.png", "ladder.svg"]
+
+
+def test_charts_that_are_put_together_share_what_is_inside_them():
+    """Altair copies all of it by default, at every step: that took two thirds of a picture."""
+    import altair as alt
+
+    from choral.show.plots.style import chart_of
+
+    one, other = (chart_of([{"x": x, "y": 2}]).mark_point().encode(x="x:Q", y="y:Q") for x in (1, 3))
+    whole = alt.hconcat(alt.layer(one, other).properties(width=9), one).properties(padding=3)
+    found = [*whole.hconcat[0].layer, whole.hconcat[1]]
+    for part, made in zip(found, (one, other, one), strict=True):
+        assert part.data is made.data
+        assert part.encoding.x is made.encoding.x
+    plain = alt.Chart(one.data).mark_point().encode(x="x:Q")
+    assert alt.hconcat(plain, other).hconcat[0].encoding.x is not plain.encoding.x, "Altair copies nothing any more"
