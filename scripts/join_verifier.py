@@ -20,6 +20,7 @@ PARTS = (
     "reading",
     "names",
     "values",
+    "sums",
     "core",
     "conditions",
     "laws",

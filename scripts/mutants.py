@@ -35,7 +35,7 @@ from typing import Any
 from mutant_problems import exact_cases
 from mutant_trials import ALIVE, SOURCE, Bank, Problem, Verifier, begun, ended, made_otherwise
 
-CORE = ("core", "privacy", "conditions", "laws", "numbers", "reading")
+CORE = ("core", "sums", "privacy", "conditions", "laws", "numbers", "reading")
 """Parts of the verifier that decide about privacy: all of their mutants are tried."""
 SAMPLE = 300
 """Mutants that are tried of all other parts, and of `exact/`, together."""

@@ -17,6 +17,7 @@ from choral.verifier.claims import ClaimFailed
 from choral.verifier.core import Channel, Shares, Table
 from choral.verifier.least_line import LeastLine
 from choral.verifier.steps import METER, Meter, default_budget
+from choral.verifier.sums import added
 
 
 def numbers(draw, size, count):
@@ -120,7 +121,7 @@ def test_a_release_with_a_long_integer_is_named(tmp_path):
 
 
 def test_sums_over_many_denominators_are_those_of_fractions():
-    draw, channel = random.Random(3), object.__new__(Channel)
+    draw = random.Random(3)
     for _ in range(60):
         rows = {draw.randint(1, 10 ** draw.randint(1, 30)): {} for _ in range(draw.randint(1, 9))}
         for row in rows.values():
@@ -129,16 +130,15 @@ def test_sums_over_many_denominators_are_those_of_fractions():
         for bottom, row in rows.items():
             for y, numerator in row.items():
                 wanted[y] += F(numerator, bottom)
-        assert channel.added(rows) == wanted
+        assert added(rows) == wanted
 
 
 def test_many_codes_over_one_huge_denominator_are_refused_before_they_fill_the_memory():
     """Codes that are in a row of a small denominator, beside one number of a million bits: each would become as long."""
-    channel = object.__new__(Channel)
     rows = {3: dict.fromkeys(range(30_000), 1), (1 << 1_000_000) + 1: {0: 1}}
     token = METER.set(Meter(default_budget(1_000_000)))
     try:
         with pytest.raises(ClaimFailed, match="sums of fractions"):
-            channel.added(rows)
+            added(rows)
     finally:
         METER.reset(token)

@@ -9,7 +9,7 @@ import hashlib
 from array import array
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd
 from operator import itemgetter, lt
 
 from choral.verifier.claims import ClaimFailed, brief, need, several
@@ -17,11 +17,10 @@ from choral.verifier.names import look_alikes, shown_group, shown_name, why_unre
 from choral.verifier.numbers import added_up, rational, whole
 from choral.verifier.reading import is_list
 from choral.verifier.steps import hold, product, spend
+from choral.verifier.sums import added, gather
 from choral.verifier.values import spoken, symbol
 
 MOST_LETTERS = 2000  # of a budget
-ORDINARY = 512  # bits of a number that is held as one
-SUMS = "sums of fractions over many denominators"
 
 
 def are_integers(values):
@@ -276,45 +275,7 @@ class Channel:
                 for g, value_of in half.groups:
                     for bottom, row in by_bottom.items():
                         hold(gather(sums[g], value_of(values), bottom, row, row.values(), 1), what)
-        return [{z: self.added(parts) for z, parts in group.items()} for group in sums]
-
-    def added(self, parts):
-        """Sums of integers over several denominators, {denominator: {y: integer}}, as one fraction for every code."""
-        common = 1
-        for bottom, row in parts.items():
-            common = lcm(common, bottom)
-            # to add fractions takes the product of their denominators: what they have in common is no longer than either
-            each = product(common.bit_length() + bottom.bit_length(), bottom.bit_length() + 64)
-            spend(10 + len(row) * (20 + 4 * each), SUMS)
-        longest = len(set().union(*parts.values())) * (sum([bottom.bit_length() for bottom in parts]) // ORDINARY)
-        hold(longest, SUMS)
-        rows = list(parts.items())
-        while len(rows) > 1:  # two and two: products of numbers that are about as long take least
-            rows = [over_both(*rows[i : i + 2]) for i in range(0, len(rows), 2)]
-        hold(-longest, SUMS)
-        return {y: Fraction(numerator, bottom) for bottom, row in rows for y, numerator in row.items()}
-
-
-def over_both(one, other=None):
-    """Two rows of numerators, each with a denominator of its own, added over the least that both divide."""
-    if other is None:
-        return one
-    (bottom, row), (beside, added) = one, other
-    wide = lcm(bottom, beside)
-    more, times = wide // bottom, wide // beside
-    total = {y: numerator * more for y, numerator in row.items()}
-    for y, numerator in added.items():
-        total[y] = total.get(y, 0) + numerator * times
-    return wide, total
-
-
-def gather(parts, value, bottom, codes, numerators, factor):
-    """Add numerators · factor to the sums {value: {bottom: {code: sum}}}; returns how many of these are new."""
-    row = parts.setdefault(value, {}).setdefault(bottom, {})
-    before = len(row)
-    for y, n in zip(codes, numerators):
-        row[y] = row.get(y, 0) + n * factor
-    return len(row) - before
+        return [{z: added(parts) for z, parts in group.items()} for group in sums]
 
 
 class Half:

@@ -631,6 +631,53 @@ def alphabet_of(values, size):
     need(len({symbol(value) for value in values}) == size, "law", "an alphabet lists a value twice")
 
 
+# ---- sums ------------------------------------------------------------------------------------------------------------
+# Sums of integers over several denominators, exactly: gathered by denominator, then added as one fraction for every code.
+
+
+ORDINARY = 512  # bits of a number that is held as one
+SUMS = "sums of fractions over many denominators"
+
+
+def gather(parts, value, bottom, codes, numerators, factor):
+    """Add numerators · factor to the sums {value: {bottom: {code: sum}}}; returns how many of these are new."""
+    row = parts.setdefault(value, {}).setdefault(bottom, {})
+    before = len(row)
+    for y, n in zip(codes, numerators):
+        row[y] = row.get(y, 0) + n * factor
+    return len(row) - before
+
+
+def added(parts):
+    """Sums of integers over several denominators, {denominator: {y: integer}}, as one fraction for every code."""
+    common = 1
+    for bottom, row in parts.items():
+        common = lcm(common, bottom)
+        # to add fractions takes the product of their denominators: what they have in common is no longer than either
+        each = product(common.bit_length() + bottom.bit_length(), bottom.bit_length() + 64)
+        spend(10 + len(row) * (20 + 4 * each), SUMS)
+    longest = len(set().union(*parts.values())) * (sum([bottom.bit_length() for bottom in parts]) // ORDINARY)
+    hold(longest, SUMS)
+    rows = list(parts.items())
+    while len(rows) > 1:  # two and two: products of numbers that are about as long take least
+        rows = [over_both(*rows[i : i + 2]) for i in range(0, len(rows), 2)]
+    hold(-longest, SUMS)
+    return {y: Fraction(numerator, bottom) for bottom, row in rows for y, numerator in row.items()}
+
+
+def over_both(one, other=None):
+    """Two rows of numerators, each with a denominator of its own, added over the least that both divide."""
+    if other is None:
+        return one
+    (bottom, row), (beside, further) = one, other
+    wide = lcm(bottom, beside)
+    more, times = wide // bottom, wide // beside
+    total = {y: numerator * more for y, numerator in row.items()}
+    for y, numerator in further.items():
+        total[y] = total.get(y, 0) + numerator * times
+    return wide, total
+
+
 # ---- core ------------------------------------------------------------------------------------------------------------
 # The privacy core: a law as integer weights, a channel as integers, and p(z, y) = p(z) p(y) as equations between them.
 #
@@ -638,8 +685,6 @@ def alphabet_of(values, size):
 
 
 MOST_LETTERS = 2000  # of a budget
-ORDINARY = 512  # bits of a number that is held as one
-SUMS = "sums of fractions over many denominators"
 
 
 def are_integers(values):
@@ -894,45 +939,7 @@ class Channel:
                 for g, value_of in half.groups:
                     for bottom, row in by_bottom.items():
                         hold(gather(sums[g], value_of(values), bottom, row, row.values(), 1), what)
-        return [{z: self.added(parts) for z, parts in group.items()} for group in sums]
-
-    def added(self, parts):
-        """Sums of integers over several denominators, {denominator: {y: integer}}, as one fraction for every code."""
-        common = 1
-        for bottom, row in parts.items():
-            common = lcm(common, bottom)
-            # to add fractions takes the product of their denominators: what they have in common is no longer than either
-            each = product(common.bit_length() + bottom.bit_length(), bottom.bit_length() + 64)
-            spend(10 + len(row) * (20 + 4 * each), SUMS)
-        longest = len(set().union(*parts.values())) * (sum([bottom.bit_length() for bottom in parts]) // ORDINARY)
-        hold(longest, SUMS)
-        rows = list(parts.items())
-        while len(rows) > 1:  # two and two: products of numbers that are about as long take least
-            rows = [over_both(*rows[i : i + 2]) for i in range(0, len(rows), 2)]
-        hold(-longest, SUMS)
-        return {y: Fraction(numerator, bottom) for bottom, row in rows for y, numerator in row.items()}
-
-
-def over_both(one, other=None):
-    """Two rows of numerators, each with a denominator of its own, added over the least that both divide."""
-    if other is None:
-        return one
-    (bottom, row), (beside, added) = one, other
-    wide = lcm(bottom, beside)
-    more, times = wide // bottom, wide // beside
-    total = {y: numerator * more for y, numerator in row.items()}
-    for y, numerator in added.items():
-        total[y] = total.get(y, 0) + numerator * times
-    return wide, total
-
-
-def gather(parts, value, bottom, codes, numerators, factor):
-    """Add numerators · factor to the sums {value: {bottom: {code: sum}}}; returns how many of these are new."""
-    row = parts.setdefault(value, {}).setdefault(bottom, {})
-    before = len(row)
-    for y, n in zip(codes, numerators):
-        row[y] = row.get(y, 0) + n * factor
-    return len(row) - before
+        return [{z: added(parts) for z, parts in group.items()} for group in sums]
 
 
 class Half:
