@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import spotrs
 
 from choral.solvers.lines.chunks import Array, Chunks
+from choral.solvers.lines.factors import solved
 
 RIDGE, MOST_RIDGE = 1e-6, 1e-4
 """Added to a unit diagonal: what half the digits get wrong in a sum of thousands; and as far as it may be raised."""
 STEPS = 30
 """Steps of conjugate gradients at most: they take about as long as the other half of the digits."""
-SOLVED, NEARLY = 1e-9, 1e-5
+SOLVED, NEARLY = 1e-6, 1e-5
 """A residual of this share ends it; and after all steps this one will do: what is left is left to the next Newton step."""
 
 
@@ -38,7 +38,7 @@ class Single:
             fill(matrix)
             matrix[index, index] = 1 + ridge
             try:
-                self._factor = chunks.factorised(matrix).T  # in the order of LAPACK, which copies others
+                self._factor = chunks.factorised(matrix)
                 return
             except LinAlgError:
                 ridge *= 10
@@ -47,7 +47,7 @@ class Single:
 
     def solve(self, rhs: Array) -> Array:
         """Roughly."""
-        value: Array = spotrs(self._factor, (rhs * self._scale).astype(np.float32))[0] * self._scale
+        value: Array = solved(self._factor, (rhs * self._scale).astype(np.float32)) * self._scale
         return value
 
 
