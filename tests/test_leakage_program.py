@@ -80,17 +80,17 @@ def test_the_matrix_of_a_step_is_the_same_by_roots(monkeypatch):
     """Also where some groups stay private, and codes of lines are nearly empty."""
     for leakage in ({"A": "0.01", "B": "0.02"}, {"B": "0.1"}):
         cost, p, M, groups = program(5, leakage)
-        run = leakage_program._Run(cost, p, M, groups)
-        run.begin(None)
+        path = leakage_program._Path(cost, p, M, groups, 0.0, None)
         for _ in range(8):
-            system = leakage_program._Newton(run)
-            system.factorise()
+            products = path.look()
+            path.factorise()
+            system = path.system
             with monkeypatch.context() as patched:
                 patched.setattr(leakage_program, "ROOTED", 0)
                 rooted = system.lines_in_states()
             plain = system.lines_in_states()
             assert np.abs(rooted - plain).max() <= 1e-9 * np.abs(plain).max()
-            run.step(system)
+            path.step(products)
 
 
 def test_where_floats_are_exhausted_what_came_near_is_kept(monkeypatch):
@@ -98,18 +98,18 @@ def test_where_floats_are_exhausted_what_came_near_is_kept(monkeypatch):
     cost, p, M, groups = program(5, {"A": "0.01", "B": "0.02"})
 
     def fails(left):
-        def step(run, system, usual=leakage_program._Run.step):
+        def step(path, *others, usual=leakage_program._Path.step):
             left.append(left.pop() - 1)
             if left[0] < 0:
                 raise np.linalg.LinAlgError
-            usual(run, system)
+            return usual(path, *others)
 
         return step
 
     near = []
     for steps in range(4, 16):
         with monkeypatch.context() as patched:
-            patched.setattr(leakage_program._Run, "step", fails([steps]))
+            patched.setattr(leakage_program._Path, "step", fails([steps]))
             found = by_interior_point(cost, p, M, groups, math.inf, ACCURACY)
         if found is not None:
             near.append(cost_of(found, cost, p) - proved(cost, p, M, groups, found))

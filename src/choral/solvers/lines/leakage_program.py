@@ -15,43 +15,31 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk
 
 from choral.problem.kernel import Floats
 from choral.solvers.lines.budget_program import Answer, Group
-from choral.solvers.lines.chunks import Chunks
-from choral.solvers.lines.elimination import centred_duals
+from choral.solvers.lines.central_path import TINY, WARM_FLOOR, CentralPath, Pairs, Way
+from choral.solvers.lines.chunks import Array, Chunks
 from choral.solvers.lines.factors import Cholesky
 
 ITERATIONS = 30
 """At most: ten to twenty reach what is asked for, or nothing does."""
-STEP = 0.99
-"""How far towards the boundary a step may go."""
-SECOND_ORDER = 10.0
-"""Bound on the second-order term, in units of the barrier."""
-SLOWEST = 1e-3
-"""The next barrier is at least this share of the present one: logarithms bend more than a step sees."""
-PATIENCE = 10
-"""So many steps without a smaller gap mean that floats are exhausted."""
 NEARLY = 10.0
 """Times the accuracy asked for that will do where floats are exhausted: a conic solver takes ten times as long to go on."""
 PRIVATE = 1e-8
 """What the equations of private groups may miss; those of states and budgets are restored, at a cost that is counted."""
-WARM_MIX, WARM_BOOST, WARM_FLOOR = 0.05, 3.0, 0.3
-"""A warm start: the share of the uniform channel, the barrier in units of its complementarity, and the least product."""
+WARM_MIX, WARM_BOOST = 0.05, 3.0
+"""A warm start: the share of the uniform channel, and the barrier in units of its complementarity."""
 ROOM = 1e-3
 """Share of a budget that a warm start leaves free ..."""
 WITHIN = 1e-9
 """... and a result, so that rounding does not exceed it."""
-TINY = 1e-300
-"""In place of zero, where it is divided by."""
 LARGEST = 50.0
 """Exponents at most: of ν_lv / λ, which is a logarithm of a probability."""
 IDLE = 1e-3
@@ -103,32 +91,39 @@ def by_interior_point(
 ) -> Answer | None:
     """The program's answer to this accuracy (bits), or None where floats did not come near it; `start` may be any channel."""
     deadline = time.monotonic() + seconds
-    run = _Run(cost, p, M, groups)
-    with np.errstate(all="ignore"), suppress(LinAlgError, np.linalg.LinAlgError):  # what was found until then counts
-        run.begin(start)
-        run.iterate(accuracy, deadline)
-    return run.answer() if run.gap <= NEARLY * accuracy else None
+    with np.errstate(all="ignore"):
+        path = _Path(cost, p, M, groups, accuracy, start)
+        path.follow(ITERATIONS, lambda: time.monotonic() > deadline or not math.isfinite(path.cost - path.bound))
+    return path.answer() if path.gap <= NEARLY * accuracy else None
 
 
-class _Run:
-    """The variables, and what stays the same from step to step."""
+class _Path(CentralPath):
+    """Through the channels within the budgets; beside the masses there is what budgets have left, with their prices."""
 
-    def __init__(self, cost: Floats, p: Floats, M: Floats, groups: Sequence[Group]) -> None:
-        self.C, self.p, self.groups = cost, p, groups
+    reach, slowest = 0.99, 1e-3  # logarithms bend more than a step sees
+
+    def __init__(
+        self, cost: Floats, p: Floats, M: Floats, groups: Sequence[Group], accuracy: float, start: Start | None
+    ) -> None:
+        self.groups, self.accuracy = groups, accuracy
         self.r = M.shape[1]
         self.G = np.hstack([group.given for group in groups])
-        self.H = np.hstack([M, self.G])
-        states, width = self.H.shape
-        self.products = (self.H[:, :, None] * self.H[:, None, :]).reshape(states, width * width)
+        H = np.hstack([M, self.G])
+        states, width = H.shape
+        super().__init__(cost, p, H, Chunks(states, states, None, 1))
+        self.products = (H[:, :, None] * H[:, None, :]).reshape(states, width * width)
         self.of = np.repeat(np.arange(len(groups)), [group.values for group in groups])
         self.member = (self.of[:, None] == np.arange(len(groups))).astype(np.float64)
         self.least = np.array([-group.entropy for group in groups])
         self.most = np.array([group.amount * math.log(2) - group.entropy for group in groups])
-        self.z = self.s = np.empty(0)
-        self.lam = self.t = self.price = np.empty(0)
-        self.nu = np.empty((0, 0))  # of private rows and of values
-        self.bound, self.proof = -math.inf, (self.nu, self.price)
-        self.least_cost, self.kept = math.inf, self.z
+        self.begin(start)
+        self.proof = self.nu, self.price
+        self.least_cost, self.kept = math.inf, self.main.z
+
+    @property
+    def price(self) -> Floats:
+        """Of each group's budget."""
+        return self.beside[0].s
 
     # -- what follows from the variables
 
@@ -156,35 +151,30 @@ class _Run:
 
     def begin(self, start: Start | None) -> None:
         """A point inside: from a channel with one code per line, or from the uniform one."""
-        C, p, lines = self.C, self.p, self.C.shape[1]
-        uniform = np.broadcast_to(p[:, None] / lines, C.shape)
-        self.nu = np.zeros((lines, self.H.shape[1]))
-        if start is None:
-            self.z = uniform.copy()
-            barrier = float((p * (C.max(axis=1) - C.min(axis=1))).max()) / lines
-            self.t = np.maximum(self.most - self.told(self.z), TINY)
-            self.price = barrier / self.t
-            self.nu[:, self.r :] = -self.price[self.of] * self.values(self.z)[2]
-        else:
-            self.z = self.inside((1 - WARM_MIX) * np.maximum(start.z, 0.0) + WARM_MIX * uniform)
-            self.t = self.most - self.told(self.z)
-            self.price = np.maximum(np.array(start.prices) / math.log(2), 1e-6)
-            self.nu[:] = np.hstack([start.nu, *start.by_group])
-            idle = [k for k, price in enumerate(start.prices) if price == 0]
-            log = -self.price[self.of] * self.values(self.z)[2]
-            self.nu[:, self.r :] = np.where(np.isin(self.of, idle), log, self.nu[:, self.r :])
-            reduced = C - self.H @ self.nu.T
-            slack = reduced - reduced.min(axis=1)[:, None]
-            barrier = WARM_BOOST * float((self.z * slack).sum()) / C.size
-            self.price = np.maximum(self.price, barrier / self.t)
-        reduced = C - self.H @ self.nu.T
-        barrier = max(barrier, TINY)
-        self.lam = centred_duals(reduced, p, barrier)
-        self.s = reduced - self.lam[:, None]
+        C, p = self.C, self.p
+        z = self.uniform.copy()
         if start is not None:
-            self.z = np.maximum(self.z, WARM_FLOOR * barrier / self.s)
-            self.z *= (p / self.z.sum(axis=1))[:, None]
-            self.t = np.maximum(self.t, WARM_FLOOR * barrier / self.price)
+            z = self.inside((1 - WARM_MIX) * np.maximum(start.z, 0.0) + WARM_MIX * z)
+        left = np.maximum(self.most - self.told(z), TINY)
+        log = self.values(z)[2]
+        if start is None:
+            barrier = float((p * (C.max(axis=1) - C.min(axis=1))).max()) / C.shape[1]
+            price = barrier / left
+            self.nu[:, self.r :] = -price[self.of] * log
+            self.main.z[:] = z
+            self.centred(barrier)
+        else:
+            price = np.maximum(np.array(start.prices) / math.log(2), 1e-6)
+            self.nu[:] = np.hstack([start.nu, *start.by_group])
+            idle = (np.array(start.prices) == 0)[self.of]
+            self.nu[:, self.r :][:, idle] = (-price[self.of] * log)[:, idle]
+            self.main.z[:] = z
+            barrier = self.centred(boost=WARM_BOOST)
+            price = np.maximum(price, barrier / left)
+            np.maximum(z, WARM_FLOOR * barrier / self.main.s, out=self.main.z)
+            self.main.z *= (p / self.main.z.sum(axis=1))[:, None]
+            left = np.maximum(left, WARM_FLOOR * barrier / price)
+        self.beside = [Pairs(left, price, Chunks(len(left), len(left), None, 1))]
 
     def inside(self, z: Floats, room: float = ROOM) -> Floats:
         """Masses mixed with those of codes that ignore the state until they are within the budgets: leakage is convex."""
@@ -193,66 +183,39 @@ class _Run:
         share = float((over / (over + most - self.least)).max())
         return z if share == 0 else (1 - share) * z + share * self.p[:, None] * (z.sum(axis=0) / z.sum())
 
-    def restored(self) -> Floats:
-        """The masses with those of the states as they are, and within the budgets."""
-        return self.inside(self.z * (self.p / self.z.sum(axis=1))[:, None], WITHIN)
+    # -- the steps
 
-    # -- the iteration
+    def look(self) -> float:
+        """The gap is that between the best channel within the budgets and what is proved."""
+        raised = self.normal()
+        bound = float(self.p @ (self.C - self.M @ raised.T).min(axis=1)) - float(self.price @ self.most)
+        if bound > self.bound:
+            self.bound, self.proof = bound, (raised, self.price.copy())
+        for pairs in (self.main, *self.beside):
+            np.divide(pairs.z, pairs.s, out=pairs.d)
+        self.system = _Newton(self)
+        z = self.main.z
+        self.cost = float(np.vdot(z, self.C))
+        if self.cost - self.bound <= NEARLY * self.accuracy and self.system.private:
+            restored = self.inside(z * (self.p / z.sum(axis=1))[:, None], WITHIN)
+            cost = float(np.vdot(restored, self.C))
+            if cost < self.least_cost:
+                self.least_cost, self.kept = cost, restored
+        self.gap = self.least_cost - self.bound
+        return sum(float(np.vdot(pairs.z, pairs.s)) for pairs in (self.main, *self.beside))
 
-    def iterate(self, accuracy: float, deadline: float) -> None:
-        """Iterate until the accuracy is reached, or floats are exhausted; keep the best channel within the budgets."""
-        best, idle = math.inf, 0
-        for _ in range(ITERATIONS):
-            raised = self.normal()
-            bound = float(self.p @ (self.C - self.H @ raised.T).min(axis=1)) - float(self.price @ self.most)
-            if bound > self.bound:
-                self.bound, self.proof = bound, (raised, self.price.copy())
-            system = _Newton(self)
-            gap = float((self.z * self.C).sum()) - self.bound
-            if gap <= NEARLY * accuracy and system.private:
-                self.keep(self.restored())
-                if self.gap <= accuracy:
-                    return
-            if not math.isfinite(gap) or time.monotonic() > deadline:
-                return
-            idle = 0 if gap < best else idle + 1
-            best = min(best, gap)
-            if idle >= PATIENCE:
-                return
-            self.step(system)
+    def ended(self) -> bool:
+        """What is kept lacks nothing."""
+        return self.gap <= self.accuracy
 
-    @property
-    def gap(self) -> float:
-        """Between what the best channel costs and what the multipliers prove."""
-        return self.least_cost - self.bound
+    def factorise(self) -> None:
+        """The lines are eliminated first."""
+        self.system.factorise()
 
-    def keep(self, z: Floats) -> None:
-        """Keep a channel if it costs less than others."""
-        cost = float((z * self.C).sum())
-        if cost < self.least_cost:
-            self.least_cost, self.kept = cost, z
-
-    def step(self, system: _Newton) -> None:
-        """One predictor-corrector step."""
-        z, s, t, price = self.z, self.s, self.t, self.price
-        system.factorise()
-        count = z.size + len(t)
-        barrier = (float((z * s).sum()) + float(price @ t)) / count
-        move = system.direction(0.0, np.zeros_like(z), np.zeros_like(t))
-        primal, dual = move.longest(self)
-        after = float(((z + primal * move.z) * (s + dual * move.s)).sum())
-        after = max(0.0, after + float((price + dual * move.price) @ (t + primal * move.t))) / count
-        target = barrier * min(1.0, max(SLOWEST, (after / barrier) ** 3))
-        clip = SECOND_ORDER * barrier
-        bent = np.clip(move.z * move.s, -clip, clip), np.clip(move.price * move.t, -clip, clip)
-        move = system.direction(target, *bent)
-        primal, dual = (min(1.0, STEP * length) for length in move.longest(self))
-        self.z = z + primal * move.z
-        self.t = t + primal * move.t
-        self.s = s + dual * move.s
-        self.lam = self.lam + dual * move.lam
-        self.price = price + dual * move.price
-        self.nu = self.nu + dual * move.nu
+    def way(self) -> tuple[Way, list[Array]]:
+        """Budgets move against their prices."""
+        lam, nu, price = self.system.direction(self.main.g, self.beside[0].g)
+        return Way(lam, nu), [-price]
 
     def answer(self) -> Answer:
         """The best channel, within the budgets up to rounding, and the multipliers that prove most."""
@@ -264,26 +227,8 @@ class _Run:
         return Answer(z / z.sum(axis=1, keepdims=True), raised[:, : self.r], by_group, bits)
 
 
-@dataclass(frozen=True)
-class _Move:
-    """Where a step goes."""
-
-    z: Floats
-    s: Floats
-    t: Floats
-    lam: Floats
-    nu: Floats
-    price: Floats
-
-    def longest(self, run: _Run) -> tuple[float, float]:
-        """The longest primal and dual steps up to the boundary, at most one."""
-        primal = max(1.0, -float((self.z / run.z).min()), -float((self.t / run.t).min()))
-        dual = max(1.0, -float((self.s / run.s).min()), -float((self.price / run.price).min()))
-        return 1 / primal, 1 / dual
-
-
 class _Newton:
-    """The equations of a Newton step, its lines eliminated.
+    """The equations of a Newton step, its lines eliminated; H are the rows of private groups and of values.
 
     dz_l = g_l + D_l (dlam + H dν_l) with D = z / s. With b_l = Hᵀ (g_l + D_l dlam) and A_l = Hᵀ D_l H, masses of rows move by
     b_l + A_l dν_l. That is what private rows lack; for values dν_l + λ J_l (b_l + A_l dν_l) + log q_l dλ is what ν_l and
@@ -291,21 +236,20 @@ class _Newton:
     line. Where the equation is u_l = m_l exp(-ν_l / λ), its linear form has exp(-ν_l / λ) for q_l.
     """
 
-    def __init__(self, run: _Run) -> None:
+    def __init__(self, run: _Path) -> None:
         self.run = run
-        z = run.z
+        z, self.d = run.main.z, run.main.d
         u, self.m, log = run.values(z)
         prices = run.price[run.of]
         self.of_states = run.p - z.sum(axis=1)
-        self.of_budgets = run.most - (u * log).sum(axis=0) @ run.member - run.t
+        self.of_budgets = run.most - (u * log).sum(axis=0) @ run.member - run.beside[0].z
         ratio = np.minimum(-run.nu[:, run.r :] / prices, LARGEST)
         by_ratio = self.m[:, None] * np.exp(ratio)
         idle = (self.m < IDLE)[:, None] & (by_ratio < u)
         self.log = np.where(idle, ratio, log)
         self.u = np.maximum(np.where(idle, by_ratio, u), TINY)
         of_values = prices * np.where(idle, 1 - u / self.u, ratio - log)
-        self.of_lines = np.hstack([-(z.T @ run.H[:, : run.r]), of_values])
-        self.of_costs = run.C - run.H @ run.nu.T - run.lam[:, None] - run.s
+        self.of_lines = np.hstack([-(z.T @ run.M[:, : run.r]), of_values])
 
     @property
     def private(self) -> bool:
@@ -315,8 +259,7 @@ class _Newton:
     def factorise(self) -> None:
         """Eliminate."""
         run, r = self.run, self.run.r
-        (states, width), lines = run.H.shape, run.C.shape[1]
-        self.d = run.z / run.s
+        (states, width), lines = run.M.shape, run.C.shape[1]
         A = (self.d.T @ run.products).reshape(lines, width, width)
         values = np.arange(width - r)
         J = -(run.member @ run.member.T) / self.m[:, None, None]
@@ -333,22 +276,22 @@ class _Newton:
         slope = np.zeros((lines, width, len(run.groups)))
         slope[:, r:] = self.log[:, :, None] * run.member
         self.by_price = self.inverse @ slope
-        self.flat = (self.d[:, :, None] * run.H[:, None, :]).reshape(states, lines * width)
+        self.flat = (self.d[:, :, None] * run.M[:, None, :]).reshape(states, lines * width)
         schur = self.lines_in_states()
         schur[np.arange(states), np.arange(states)] += self.d.sum(axis=1)
-        self.factor = Cholesky(schur, Chunks(states, states, None, 1))
+        self.factor = Cholesky(schur, run.chunks)
         tall = lines * width, len(run.groups)
         self.of_price = -(self.flat @ self.by_price.reshape(tall))
         self.slope, self.seen = slope, A @ slope
         self.in_budgets = self.flat @ (slope - self.by_b @ self.seen).reshape(tall)
         pulled = np.column_stack([self.factor.solve(column) for column in self.of_price.T])
         self.pulled = pulled
-        self.last = -np.einsum("ltg,lth->gh", self.seen, self.by_price) - np.diag(run.t / run.price)
+        self.last = -np.einsum("ltg,lth->gh", self.seen, self.by_price) - np.diag(run.beside[0].d)
         self.last -= self.in_budgets.T @ pulled
 
     def by_states(self, columns: Floats, of: NDArray[np.int64]) -> Floats:
         """D_l H times columns, of these lines: one row per state."""
-        found = self.run.H @ columns.T
+        found = self.run.M @ columns.T
         found *= self.d[:, of]
         return found
 
@@ -365,35 +308,32 @@ class _Newton:
         lower = dsyrk(-1.0, self.by_states(roots, of.reshape(lines, width)[some]).T, trans=1, lower=1)
         return np.asarray(lower + np.tril(lower, -1).T)
 
-    def direction(self, target: float, bent: Floats, bent_budgets: Floats) -> _Move:
-        """The step to products of this size, less the second-order terms."""
+    def direction(self, g: Floats, to_t: Floats) -> tuple[Floats, Floats, Floats]:
+        """How λ, ν and the prices move, if dz = g + d (dλ + M dν), and t by this less its share of the price's."""
         run, d, r = self.run, self.d, self.run.r
-        g = (target - bent) / run.s - run.z - d * self.of_costs
-        to_t = (target - bent_budgets) / run.price - run.t
         lam, nu, price = self.solve(g, to_t, self.of_states, self.of_lines, self.of_budgets)
         for _ in range(REFINEMENTS):
-            z = g + d * (lam[:, None] + run.H @ nu.T)
-            rows = z.T @ run.H
+            z = g + d * (lam[:, None] + run.M @ nu.T)
+            rows = z.T @ run.M
             lines = self.of_lines - rows
             moved = np.einsum("lts,ls->lt", self.bend, rows[:, r:])
             lines[:, r:] = self.of_lines[:, r:] - nu[:, r:] - moved - self.log * price[run.of]
-            budgets = self.of_budgets - np.einsum("ltg,lt->g", self.slope, rows) - to_t + run.t / run.price * price
+            budgets = self.of_budgets - np.einsum("ltg,lt->g", self.slope, rows) - to_t + run.beside[0].d * price
             more = self.solve(np.zeros_like(g), np.zeros_like(to_t), self.of_states - z.sum(axis=1), lines, budgets)
             lam, nu, price = lam + more[0], nu + more[1], price + more[2]
-        move = lam[:, None] + run.H @ nu.T
-        return _Move(g + d * move, self.of_costs - move, to_t - run.t / run.price * price, lam, nu, price)
+        return lam, nu, price
 
     def solve(
         self, g: Floats, to_t: Floats, of_states: Floats, of_lines: Floats, of_budgets: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """How lam, ν and the prices move, if dz = g + d (dlam + H dν), and t by this less its share of the price's."""
+        """`direction` for what states, lines and budgets lack."""
         run = self.run
-        b = g.T @ run.H
+        b = g.T @ run.M
         lacking = np.einsum("lts,ls->lt", self.inverse, of_lines)
         nu = lacking - np.einsum("lts,ls->lt", self.by_b, b)
         first = self.factor.solve(of_states - g.sum(axis=1) - self.flat @ nu.ravel())
         base = np.einsum("ltg,lt->g", self.slope, b) + np.einsum("ltg,lt->g", self.seen, nu)
         price = np.linalg.solve(self.last, of_budgets - base - to_t - self.in_budgets.T @ first)
         lam = first - self.pulled @ price
-        b = b + (self.d * lam[:, None]).T @ run.H
+        b = b + (self.d * lam[:, None]).T @ run.M
         return lam, lacking - np.einsum("lts,ls->lt", self.by_b, b) - self.by_price @ price, price
