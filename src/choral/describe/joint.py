@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from operator import itemgetter
+from operator import itemgetter, lt
 from typing import Any, ClassVar
 
 from choral.describe import numbers
@@ -60,13 +60,16 @@ class Joint:
                     f"The alphabet of '{name}' lists {twice[0]!r} twice.",
                     "List each value once; 1 and True are the same value.",
                 )
+        sizes = [len(alphabet) for alphabet in self.alphabets]
         for cell, weight in cells.items():
             if type(weight) is not int or weight < 0:
                 raise LawError(f"The weight {weight!r} of cell {cell} is not a count.", "Use the from_… constructors.")
-            fits = len(cell) == len(self.names) and all(
-                type(i) is int and 0 <= i < len(a) for i, a in zip(cell, self.alphabets, strict=False)
-            )
-            if not fits:
+            if not (
+                len(cell) == len(sizes)
+                and set(map(type, cell)) <= {int}
+                and min(cell, default=0) >= 0
+                and all(map(lt, cell, sizes))
+            ):
                 raise LawError(f"The cell {cell} is outside the alphabets.", "Cells are tuples of positions.")
         kept = {cell: weight for cell, weight in cells.items() if weight}
         if not kept:

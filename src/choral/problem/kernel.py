@@ -53,7 +53,7 @@ class Variable:
         cls, name: str, columns: Sequence[str], values: Sequence[Any], labels: Iterable[int], weights: Sequence[int]
     ) -> Variable:
         """A variable that is a function of the state: state s has the value labels[s]."""
-        value = np.fromiter(labels, dtype=np.int64, count=len(weights))
+        value = labels if isinstance(labels, np.ndarray) else np.fromiter(labels, dtype=np.int64, count=len(weights))
         state = np.arange(len(weights), dtype=np.int64)
         return cls(name, tuple(columns), tuple(values), state, value, tuple(weights), screened=True)
 

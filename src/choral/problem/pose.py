@@ -203,8 +203,9 @@ def _variable(
     inside = set(columns) <= set(used)
     if inside:
         where = [list(used).index(column) for column in columns]
-        found, labels = np.unique(states[:, where], axis=0, return_inverse=True)
-        cells = [tuple(cell) for cell in found.tolist()]
+        part, axis = (states[:, where[0]], None) if len(where) == 1 else (states[:, where], 0)
+        found, labels = np.unique(part, axis=axis, return_inverse=True)
+        cells = [tuple(cell) for cell in found.reshape(len(found), -1).tolist()]
     else:
         cells = list(joint.weights(columns))
     code = {cell: v for v, cell in enumerate(cells)}
@@ -213,7 +214,7 @@ def _variable(
     if len(columns) == 1:
         values = [value[0] for value in values]
     if inside:
-        return Variable.function(name, columns, values, labels.ravel().tolist(), weights)
+        return Variable.function(name, columns, values, labels.ravel(), weights)
     both = joint.weights([*used, *columns])
     sums: defaultdict[tuple[int, int], int] = defaultdict(int)
     for cell, weight in both.items():

@@ -213,7 +213,7 @@ class Meaning:
         """The value of the target that one of the codes makes the most times as likely; None where right guesses say more."""
         if self.told.zero or self.told.guess_after - self.told.guess_before >= SAME:
             return None
-        return most_telling(self._own, self.release.recipe.reveal)
+        return most_telling(self.release.disclosure)
 
     def often(self, published: Published) -> tuple[Fraction, Fraction, Fraction]:
         """Under some law of records: how often `find` is among those with its code, the share of these, and in all."""
@@ -309,21 +309,19 @@ class Meaning:
         }
 
 
-def most_telling(published: Published, reveal: Sequence[str]) -> Find:
+def most_telling(found: Disclosure) -> Find:
     """The value of the target that one of the codes makes the most times as likely."""
-    law, weights = published.law, published.weights(reveal)
-    chances: dict[int, int] = {}
-    for row in weights.values():
-        for code, n in row.items():
-            chances[code] = chances.get(code, 0) + n
-    lifts = {
-        (Fraction(n, chances[code] * sum(row.values())), cell, code)
-        for cell, row in weights.items()
-        for code, n in row.items()
-    }
-    _, cell, code = max(lifts)
-    values = tuple(law.alphabets[law.position(name)][i] for name, i in zip(reveal, cell, strict=True))
-    return Find(values, code, *precision(published, reveal, values, code))
+    target, total = found.problem.target, found.problem.total
+    priors = [Fraction(weight, total) for weight in target.marginal]
+    _, w, y = max(
+        (often / priors[w], w, y)
+        for y, posterior in enumerate(found.p_w_given_y)
+        for w, often in enumerate(posterior)
+        if often
+    )
+    value = target.values[w]
+    values = value if len(target.columns) > 1 else (value,)
+    return Find(values, y, found.p_w_given_y[y][w], found.p_y[y], priors[w])
 
 
 def precision(

@@ -103,7 +103,6 @@ def in_guesses(found: Disclosure) -> str:
     >>> in_guesses(ch.disclose(ch.examples.xor()))
     'W is guessed right 100 % instead of 50 %; X1 and X2 are guessed as before'
     """
-    from choral.release.leakage import Published
     from choral.release.meaning import SAME, in_its_unit, listed, most_telling
 
     problem = found.problem
@@ -113,8 +112,8 @@ def in_guesses(found: Disclosure) -> str:
     )
     if problem.utility is not None:
         told = in_its_unit(found)
-    elif found.information and found.law.table is not None and found.guess_after - found.guess_before < SAME:
-        told = most_telling(Published.of(found), problem.target.columns).said(problem.target.name)
+    elif found.information and found.guess_after - found.guess_before < SAME:
+        told = most_telling(found).said(problem.target.name)
     private = [group.name for group, bits in zip(problem.groups, found.leakage.values(), strict=True) if not bits]
     if len(private) > MOST_NAMED:
         private = [*private[: MOST_NAMED - 1], f"{len(private) - MOST_NAMED + 1} more groups"]
