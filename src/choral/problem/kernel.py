@@ -6,6 +6,7 @@ A `Problem` holds data and predicates, never options. Everything is an integer w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -70,10 +71,15 @@ class Variable:
     @cached_property
     def marginal(self) -> tuple[int, ...]:
         """Integer weights of the values, over the total of the problem."""
-        sums = [0] * len(self.values)
-        for v, w in zip(self.value.tolist(), self.weight, strict=True):
-            sums[v] += w
-        return tuple(sums)
+        sums = _sums(self.value, self.weight)
+        return tuple(sums.get(v, 0) for v in range(len(self.values)))
+
+    def sums_to(self, weights: tuple[int, ...]) -> bool:
+        """Whether at every state its weights sum to that of the state."""
+        if self.weight == weights and np.array_equal(self.state, np.arange(len(weights))):
+            return True
+        sums = _sums(self.state, self.weight)
+        return tuple(sums.get(s, 0) for s in range(len(weights))) == weights
 
     def by_state(self, n_states: int) -> list[list[tuple[int, int]]]:
         """For each state its (value index, weight) pairs."""
@@ -172,10 +178,7 @@ class Problem:
         if self.budgets and len(self.budgets) != len(self.groups):
             raise ProblemError("A problem needs as many budgets as groups.", "This is a defect.")
         for variable in (*self.groups, self.target, *(promise.both for promise in self.conditions)):
-            sums = [0] * len(self.states)
-            for s, w in zip(variable.state.tolist(), variable.weight, strict=True):
-                sums[s] += w
-            if tuple(sums) != self.weights:
+            if not variable.sums_to(self.weights):
                 raise ProblemError(
                     f"The law of '{variable.name}' does not sum to the prior of the states.", "This is a defect."
                 )
@@ -267,15 +270,29 @@ class Problem:
         return Listing("", ("", ""), [*rows, ("states", f"{self.size}")]).html()
 
 
+def _sums(keys: Index, weights: Sequence[int]) -> dict[int, int]:
+    """The sum of the weights that have each key, exactly."""
+    order = np.argsort(keys, kind="stable")
+    found, starts = np.unique(keys[order], return_index=True)
+    sums: Iterable[int] = np.add.reduceat(np.array(weights, dtype=object)[order], starts) if len(found) else ()
+    return dict(zip(found.tolist(), sums, strict=True))
+
+
 def _together(group: Variable, target: Variable, weights: tuple[int, ...]) -> Mapping[tuple[int, int], Fraction]:
     """p(z, w) in weights of the states."""
-    cells = target.by_state(len(weights))
-    sums: dict[tuple[int, int], int | Fraction] = {}
-    for s, z, g in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
-        for v, w in cells[s]:
-            share = w if g == weights[s] else Fraction(w * g, weights[s])
-            sums[z, v] = sums.get((z, v), 0) + share
-    return MappingProxyType({key: Fraction(x) for key, x in sums.items()})
+    width = len(target.values)
+    sums: Mapping[int, int | Fraction]
+    if group.is_function:
+        own = np.empty(len(weights), dtype=np.int64)
+        own[group.state] = group.value
+        sums = _sums(own[target.state] * width + target.value, target.weight)
+    else:
+        cells = target.by_state(len(weights))
+        sums = defaultdict[int, "int | Fraction"](int)
+        for s, z, g in zip(group.state.tolist(), group.value.tolist(), group.weight, strict=True):
+            for v, w in cells[s]:
+                sums[z * width + v] += w if g == weights[s] else Fraction(w * g, weights[s])
+    return MappingProxyType({divmod(key, width): Fraction(x) for key, x in sums.items()})
 
 
 _TOGETHER: WeakKeyDictionary[
