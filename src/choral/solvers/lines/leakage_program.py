@@ -19,14 +19,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg.blas import dsyrk
 
 from choral.problem.kernel import Floats
 from choral.solvers.lines.budget_program import Answer, Group
 from choral.solvers.lines.central_path import TINY, WARM_FLOOR, CentralPath, Pairs, Way
 from choral.solvers.lines.chunks import Array, Chunks
-from choral.solvers.lines.factors import Cholesky
+from choral.solvers.lines.leakage_elimination import LinesFirst, StatesFirst, roots, work
 
 ITERATIONS = 30
 """At most: ten to twenty reach what is asked for, or nothing does."""
@@ -45,18 +43,16 @@ LARGEST = 50.0
 IDLE = 1e-3
 """On lines with less mass a value that has more than its multiplier says comes down to it, u = m exp(-ν / λ), where on
 others the multiplier goes to it: a logarithm of what is nearly zero bends much."""
-ROOTED = 300
-"""States from which on the matrix of a Newton step is summed as a square, of roots: half the products, and fewer columns."""
-NO_ROOT = 1e-16
-"""Eigenvalues below this share of the largest are none: a group's masses sum to the line's, so each group has one."""
+LEAST = 1e-6
+"""... where it comes down to no less than this share of what it has: more than one step takes from it."""
 REFINEMENTS = 1
 """Of each solve."""
 SLACK = 1e-12
 """By so much, in nats, log q is lowered, so that rounding cannot make Σ q exceed one."""
 SMALL = 2000
 """States times lines up to which a conic solver takes no time that counts, and goes further."""
-WORK = 3e9
-"""Products of one Newton step up to which this method is used: beyond, states are so many that sparse systems win."""
+WORK = 1e11
+"""Products of one Newton step up to which this method is used: beyond, values are so many that sparse systems win."""
 FINEST = 1e-6
 """The accuracy, in bits, that floats reach here; beyond it a conic solver goes further."""
 
@@ -74,10 +70,8 @@ class Start:
 def suits(cost: Floats, M: Floats, groups: Sequence[Group], accuracy: float) -> bool:
     """Whether a program is of this kind, and a step of it small enough."""
     width = M.shape[1] + sum(group.values for group in groups)
-    work = float(len(cost)) ** 2 * cost.shape[1] * width
-    return (
-        accuracy >= FINEST and cost.size > SMALL and work <= WORK and all(group.kind == "leakage" for group in groups)
-    )
+    small = cost.size > SMALL and min(work(len(cost), cost.shape[1], width)) <= WORK
+    return accuracy >= FINEST and small and all(group.kind == "leakage" for group in groups)
 
 
 def by_interior_point(
@@ -228,112 +222,69 @@ class _Path(CentralPath):
 
 
 class _Newton:
-    """The equations of a Newton step, its lines eliminated; H are the rows of private groups and of values.
+    """The equations of a Newton step, with prices as their border (see `leakage_elimination`).
 
-    dz_l = g_l + D_l (dlam + H dν_l) with D = z / s. With b_l = Hᵀ (g_l + D_l dlam) and A_l = Hᵀ D_l H, masses of rows move by
-    b_l + A_l dν_l. That is what private rows lack; for values dν_l + λ J_l (b_l + A_l dν_l) + log q_l dλ is what ν_l and
-    -λ log q_l differ by, where J_l = diag(1 / u_l) - 1 1ᵀ / m_l. So dν_l is linear in b_l and dλ, by a small system for each
-    line. Where the equation is u_l = m_l exp(-ν_l / λ), its linear form has exp(-ν_l / λ) for q_l.
+    For values dν_l + J_l o_l + log q_l dλ is what ν_l and -λ log q_l differ by, where J_l = λ (diag(1 / u_l) - 1 1ᵀ / m_l).
+    Where the equation is u_l = m_l exp(-ν_l / λ), its linear form has exp(-ν_l / λ) for q_l.
     """
 
-    def __init__(self, run: _Path) -> None:
-        self.run = run
-        z, self.d = run.main.z, run.main.d
-        u, self.m, log = run.values(z)
-        prices = run.price[run.of]
-        self.of_states = run.p - z.sum(axis=1)
-        self.of_budgets = run.most - (u * log).sum(axis=0) @ run.member - run.beside[0].z
-        ratio = np.minimum(-run.nu[:, run.r :] / prices, LARGEST)
+    def __init__(self, path: _Path) -> None:
+        self.path = path
+        z = path.main.z
+        u, self.m, log = path.values(z)
+        self.prices = prices = path.price[path.of]
+        self.of_states = path.p - z.sum(axis=1)
+        self.of_budgets = path.most - (u * log).sum(axis=0) @ path.member - path.beside[0].z
+        ratio = np.minimum(-path.nu[:, path.r :] / prices, LARGEST)
         by_ratio = self.m[:, None] * np.exp(ratio)
         idle = (self.m < IDLE)[:, None] & (by_ratio < u)
-        self.log = np.where(idle, ratio, log)
-        self.u = np.maximum(np.where(idle, by_ratio, u), TINY)
+        self.u = np.maximum(np.where(idle, np.maximum(by_ratio, LEAST * u), u), TINY)
         of_values = prices * np.where(idle, 1 - u / self.u, ratio - log)
-        self.of_lines = np.hstack([-(z.T @ run.M[:, : run.r]), of_values])
+        self.of_lines = np.hstack([-(z.T @ path.M[:, : path.r]), of_values])
+        self.slope = np.zeros((len(self.m), path.M.shape[1], len(path.groups)))
+        self.slope[:, path.r :] = np.where(idle, ratio, log)[:, :, None] * path.member
 
     @property
     def private(self) -> bool:
         """Whether the equations of private groups are kept nearly enough."""
-        return float(np.abs(self.of_lines[:, : self.run.r]).sum()) <= PRIVATE
+        return float(np.abs(self.of_lines[:, : self.path.r]).sum()) <= PRIVATE
 
     def factorise(self) -> None:
-        """Eliminate."""
-        run, r = self.run, self.run.r
-        (states, width), lines = run.M.shape, run.C.shape[1]
-        A = (self.d.T @ run.products).reshape(lines, width, width)
-        values = np.arange(width - r)
-        J = -(run.member @ run.member.T) / self.m[:, None, None]
-        J[:, values, values] += 1 / self.u
-        J *= run.price[run.of][:, None]
-        self.bend = J
-        small = A.copy()
-        small[:, r:] = J @ A[:, r:]
-        small[:, r + values, r + values] += 1
-        self.inverse = np.linalg.inv(small)
-        by_b = self.inverse.copy()
-        by_b[:, :, r:] = self.inverse[:, :, r:] @ J
-        self.by_b = (by_b + by_b.transpose(0, 2, 1)) / 2
-        slope = np.zeros((lines, width, len(run.groups)))
-        slope[:, r:] = self.log[:, :, None] * run.member
-        self.by_price = self.inverse @ slope
-        self.flat = (self.d[:, :, None] * run.M[:, None, :]).reshape(states, lines * width)
-        schur = self.lines_in_states()
-        schur[np.arange(states), np.arange(states)] += self.d.sum(axis=1)
-        self.factor = Cholesky(schur, run.chunks)
-        tall = lines * width, len(run.groups)
-        self.of_price = -(self.flat @ self.by_price.reshape(tall))
-        self.slope, self.seen = slope, A @ slope
-        self.in_budgets = self.flat @ (slope - self.by_b @ self.seen).reshape(tall)
-        pulled = np.column_stack([self.factor.solve(column) for column in self.of_price.T])
-        self.pulled = pulled
-        self.last = -np.einsum("ltg,lth->gh", self.seen, self.by_price) - np.diag(run.beside[0].d)
-        self.last -= self.in_budgets.T @ pulled
-
-    def by_states(self, columns: Floats, of: NDArray[np.int64]) -> Floats:
-        """D_l H times columns, of these lines: one row per state."""
-        found = self.run.M @ columns.T
-        found *= self.d[:, of]
-        return found
-
-    def lines_in_states(self) -> Floats:
-        """What the lines take from the equations of the states: -Σ_l D_l H B_l Hᵀ D_l, by roots of B_l where these pay."""
-        lines, width, _ = self.by_b.shape
-        of = np.repeat(np.arange(lines), width)
-        if len(self.d) < ROOTED:
-            schur = self.by_states(self.by_b.reshape(-1, width), of) @ self.flat.T
-            return np.asarray((schur + schur.T) / -2)
-        value, vector = np.linalg.eigh(self.by_b)
-        some = value > NO_ROOT * value[:, -1:]
-        roots = (vector * np.sqrt(np.maximum(value, 0.0))[:, None]).transpose(0, 2, 1)[some]
-        lower = dsyrk(-1.0, self.by_states(roots, of.reshape(lines, width)[some]).T, trans=1, lower=1)
-        return np.asarray(lower + np.tril(lower, -1).T)
+        """Eliminate states and lines, and then the prices."""
+        path = self.path
+        (states, width), lines = path.M.shape, len(self.m)
+        by_lines, by_states = work(states, lines, width)
+        order = LinesFirst if by_lines < by_states else StatesFirst
+        self.K = roots(self.u, self.m, self.prices, [group.values for group in path.groups], path.r)
+        self.system = order(path.M, path.products, path.main.d, self.K, path.r, path.chunks)
+        nothing = np.zeros(states), np.zeros((lines, width))
+        self.by_price = [self.system.solve(*nothing, -slope) for slope in np.moveaxis(self.slope, 2, 0)]
+        seen = np.stack([self.system.seen(*moves) for moves in self.by_price], axis=2)
+        self.border = np.einsum("ltg,lth->gh", self.slope, seen) - np.diag(path.beside[0].d)
 
     def direction(self, g: Floats, to_t: Floats) -> tuple[Floats, Floats, Floats]:
-        """How λ, ν and the prices move, if dz = g + d (dλ + M dν), and t by this less its share of the price's."""
-        run, d, r = self.run, self.d, self.run.r
-        lam, nu, price = self.solve(g, to_t, self.of_states, self.of_lines, self.of_budgets)
+        """How λ, ν and the prices move, if dz = g + d (dλ + H dν), and t by this less its share of the price's."""
+        path, r = self.path, self.path.r
+        b, of_states = g.T @ path.M, self.of_states - g.sum(axis=1)
+        lam, nu, price = self.solve(of_states, b, self.of_lines, self.of_budgets - to_t)
         for _ in range(REFINEMENTS):
-            z = g + d * (lam[:, None] + run.M @ nu.T)
-            rows = z.T @ run.M
+            rows = b + self.system.seen(lam, nu)
             lines = self.of_lines - rows
-            moved = np.einsum("lts,ls->lt", self.bend, rows[:, r:])
-            lines[:, r:] = self.of_lines[:, r:] - nu[:, r:] - moved - self.log * price[run.of]
-            budgets = self.of_budgets - np.einsum("ltg,lt->g", self.slope, rows) - to_t + run.beside[0].d * price
-            more = self.solve(np.zeros_like(g), np.zeros_like(to_t), self.of_states - z.sum(axis=1), lines, budgets)
+            half = np.einsum("lij,li->lj", self.K[:, r:], rows[:, r:])
+            lines[:, r:] = (self.of_lines - nu - np.einsum("lij,lj->li", self.K, half) - self.slope @ price)[:, r:]
+            budgets = self.of_budgets - to_t - np.einsum("ltg,lt->g", self.slope, rows) + path.beside[0].d * price
+            states = of_states - path.main.d.sum(axis=1) * lam - self.system.pulled(nu)
+            more = self.solve(states, np.zeros_like(b), lines, budgets)
             lam, nu, price = lam + more[0], nu + more[1], price + more[2]
         return lam, nu, price
 
     def solve(
-        self, g: Floats, to_t: Floats, of_states: Floats, of_lines: Floats, of_budgets: Floats
+        self, of_states: Floats, b: Floats, of_lines: Floats, of_budgets: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """`direction` for what states, lines and budgets lack."""
-        run = self.run
-        b = g.T @ run.M
-        lacking = np.einsum("lts,ls->lt", self.inverse, of_lines)
-        nu = lacking - np.einsum("lts,ls->lt", self.by_b, b)
-        first = self.factor.solve(of_states - g.sum(axis=1) - self.flat @ nu.ravel())
-        base = np.einsum("ltg,lt->g", self.slope, b) + np.einsum("ltg,lt->g", self.seen, nu)
-        price = np.linalg.solve(self.last, of_budgets - base - to_t - self.in_budgets.T @ first)
-        lam = first - self.pulled @ price
-        b = b + (self.d * lam[:, None]).T @ run.M
-        return lam, lacking - np.einsum("lts,ls->lt", self.by_b, b) - self.by_price @ price, price
+        """The same for what states, lines and budgets lack, where rows see b already."""
+        lam, nu = self.system.solve(of_states, b, of_lines)
+        seen = b + self.system.seen(lam, nu)
+        price = np.linalg.solve(self.border, of_budgets - np.einsum("ltg,lt->g", self.slope, seen))
+        for move, (of_lam, of_nu) in zip(price, self.by_price, strict=True):
+            lam, nu = lam + move * of_lam, nu + move * of_nu
+        return lam, nu, price

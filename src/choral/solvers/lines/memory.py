@@ -6,6 +6,7 @@ from pathlib import Path
 
 from choral.errors import TooLargeError
 from choral.solvers.lines.elimination import STACK, least_work
+from choral.solvers.lines.leakage_elimination import work
 from choral.solvers.lines.partition import Sizes
 
 ARRAYS = 12
@@ -71,7 +72,9 @@ def check_cones(states: int, lines: int, entries: int) -> None:
 
 def check_leakage(states: int, lines: int, width: int) -> None:
     """The same for the interior point within budgets of leakage; the width is that of all values and equations."""
-    check_budgets(states, lines, 8.0 * states * (4 * lines * width + width * width + 4 * states))
+    by_lines, by_states = work(states, lines, width)
+    size = states if by_lines < by_states else lines * width
+    check_budgets(states, lines, 8.0 * (states * (3 * lines * width + width**2 + ARRAYS * lines) + 4 * size**2))
 
 
 def check_budgets(states: int, lines: int, wanted: float) -> None:
