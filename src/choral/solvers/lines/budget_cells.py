@@ -20,7 +20,7 @@ ON_GRID = 0.4
 """Share of the tolerance that a grid for points of a curve misses: chords of angles h miss h² / (3 log 2) on average."""
 FINEST_GRID = 160
 """Cells of such a grid at most; where it would need more, lines are put where codes are."""
-AT_ONCE = 64
+AT_ONCE = 32
 """Cells of such a grid that a point begins with at most: of finer ones a few cells before them save more than they cost."""
 GRID_STEP = 8
 """Cells of such grids are multiples of this: then points that need about as many share one."""

@@ -253,7 +253,7 @@ class _Newton:
         """Eliminate states and lines, and then the prices."""
         path = self.path
         (states, width), lines = path.M.shape, len(self.m)
-        by_lines, by_states = work(states, lines, width)
+        by_lines, by_states = work(states, lines, width - len(path.groups))  # each group has a column that is nothing
         order = LinesFirst if by_lines < by_states else StatesFirst
         self.K = roots(self.u, self.m, self.prices, [group.values for group in path.groups], path.r)
         self.system = order(path.M, path.products, path.main.d, self.K, path.r, path.chunks)
