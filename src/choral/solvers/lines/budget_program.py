@@ -31,6 +31,10 @@ SLACK = 1e-12
 SMALLEST = 1e-30
 NEVER_REACHED = 1e-9
 ROUNDING = 1e-12
+NEARLY = 1e-3
+"""Share of a budget by which a channel may exceed it: it is mixed with one that tells nothing, at about this cost ..."""
+MISSED = 1e-6
+"""... beside so much, in bits or in masses: a conic solver misses tiny budgets, and ratios of codes that are rarer still."""
 TIGHTEST = 1e-10
 """What a conic program is solved to at most, in nats."""
 
@@ -65,6 +69,14 @@ class Group:
     def leak(self, z: Floats) -> float:
         """I(Z;Y) in bits of the masses z, one column per code."""
         return self.entropy / math.log(2) - float(weighted_entropies(z.T @ self.given).sum())
+
+    def nearly_kept(self, z: Floats) -> bool:
+        """Whether it is within the budget but for what making it exact mends: a conic solver may end far from it."""
+        if self.kind == "leakage":
+            return self.leak(z) <= (1 + NEARLY) * self.amount + MISSED
+        even, here = np.outer(z.sum(axis=0), self.marginal), z.T @ self.given
+        over = np.maximum(here - self.amount * even, even / self.amount - here)
+        return bool((over <= NEARLY * (self.amount - 1) * even + MISSED).all())
 
     def keeps_ratio(self, z: Floats) -> bool:
         """Whether every p(z | y) is within the factor, up to rounding; so it is where the budget is in bits."""

@@ -27,6 +27,7 @@ from choral.proofs.group import GroupBound
 from choral.solvers.fewer_codes import joined_codes
 from choral.solvers.lines.beside import AIM, Beside, Known, Proved
 from choral.solvers.lines.budget_cells import AT_ONCE, FINEST_GRID, FIRST_CELLS, GRID_BITS, fineness, insert, regular
+from choral.solvers.lines.budget_path import Start, by_interior_point, suits
 from choral.solvers.lines.budget_program import (
     Answer,
     budgeted_groups,
@@ -36,7 +37,6 @@ from choral.solvers.lines.budget_program import (
     proved,
     reduced,
 )
-from choral.solvers.lines.leakage_program import Start, by_interior_point, suits
 from choral.solvers.lines.memory import check_cones, check_leakage
 from choral.solvers.lines.refinement import Progress
 from choral.solvers.lines.regular_cells import RegularCells
@@ -238,7 +238,7 @@ class _Run:
         entropy = proved(cost, self.p, self.M, self.groups, answer)
         self.last = ids, z
         used = z[:, z.sum(axis=0) > USED]
-        if self._told(used) > self.information:
+        if self._told(used) > self.information and all(group.nearly_kept(used) for group in self.groups):
             self.information, self.best = self._told(used), used
         at = (used.T @ self.Q)[:, 0] / used.sum(axis=0)
         bound = lines_of(self.problem, self.cells, ids, self.rows, self.groups, answer)
@@ -252,7 +252,7 @@ class _Run:
     def _by_interior_point(
         self, ids: list[int], coefficients: Floats, cost: Floats, seconds: float, accuracy: float
     ) -> tuple[Floats, Answer] | None:
-        """Masses and multipliers by the method for budgets of leakage, begun where the last program ended, or else anew."""
+        """Masses and multipliers by the method for budgets, begun where the last program ended, or else anew."""
         if not self.groups and not self.M.shape[1]:  # nothing binds: each state takes the line that costs least
             z = np.where(np.arange(cost.shape[1]) == cost.argmin(axis=1)[:, None], self.p[:, None], 0.0)
             return z, Answer(z / self.p[:, None], np.zeros((cost.shape[1], 0)), [], [])
@@ -271,6 +271,8 @@ class _Run:
         """The channel and the multipliers of the last program, a line's shared out among those that are in its place."""
         guide = self.guide
         if guide is None or guide.positions != tuple(group.position for group in self.groups):
+            return None
+        if any(group.kind == "ratio" for group in self.groups):
             return None
         centre = np.array([np.mean(self.cells.vertices(cell), axis=0) / (1 << GRID_BITS) for cell in ids])
         place = (centre @ guide.coefficients.T).argmin(axis=1)

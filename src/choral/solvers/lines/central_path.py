@@ -59,10 +59,10 @@ class Pairs:
             ratio = self.d[rows] * self.move[rows]
             ratio += self.g[rows]
             ratio /= self.z[rows]
-            return -float(ratio.min()), float((self.move[rows] / self.s[rows]).max())
+            return -float(ratio.min(initial=0.0)), float((self.move[rows] / self.s[rows]).max(initial=0.0))
 
         parts = self.chunks.each(part)
-        return max(down for down, _ in parts), max(up for _, up in parts)
+        return max((down for down, _ in parts), default=0.0), max((up for _, up in parts), default=0.0)
 
     def bend(self, target: float, clip: float) -> None:
         """Aim at products of this size, less what the last move leaves of them to second order."""

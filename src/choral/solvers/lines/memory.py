@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from choral.errors import TooLargeError
+from choral.solvers.lines.budget_elimination import work
 from choral.solvers.lines.elimination import STACK, least_work
-from choral.solvers.lines.leakage_elimination import work
 from choral.solvers.lines.partition import Sizes
 
 ARRAYS = 12

@@ -1,4 +1,4 @@
-"""Newton steps within budgets of leakage: the system that says how multipliers move, eliminated in the order of least work.
+"""Newton steps within budgets: the system that says how multipliers move, eliminated in the order of least work.
 
 Rows H are those of groups that stay private, and of the values of groups with a budget. With masses that move by
 g_l + d_l (dλ + H dν_l), what they see of that is o_l = b_l + Hᵀ (d_l (dλ + H dν_l)), b_l = Hᵀ g_l. Sums over the lines and
@@ -29,14 +29,11 @@ def work(states: int, lines: int, width: int) -> tuple[float, float]:
     return states**2 * (rows + states / 3), rows**2 * (states + rows / 3)
 
 
-def roots(u: Floats, m: Floats, prices: Floats, sizes: list[int], private: int) -> Floats:
-    """K of each line: J = K Kᵀ = price (diag(1 / u) - 1 1ᵀ / m) for every group of so many values, and 1 on private rows.
+def roots(u: Floats, m: Floats, prices: Floats, sizes: list[int], K: Floats) -> None:
+    """Write into K the block of values with J = K Kᵀ = price (diag(1 / u) - 1 1ᵀ / m) for every group of so many.
 
     One column of a group is along the root of u, and is nothing where u sums to m.
     """
-    lines, values = u.shape
-    K = np.zeros((lines, private + values, private + values))
-    K[:, :private, :private] = np.eye(private)
     for a, b in pairwise(np.cumsum([0, *sizes]).tolist()):
         v = np.sqrt(u[:, a:b] / m[:, None])
         length = np.linalg.norm(v, axis=1)
@@ -46,11 +43,10 @@ def roots(u: Floats, m: Floats, prices: Floats, sizes: list[int], private: int) 
         mirror = np.eye(b - a) - 2 * h[:, :, None] * h[:, None, :] / (h * h).sum(axis=1)[:, None, None]
         mirror[:, :, 0] *= np.sqrt(np.where(along > ROUNDED, along, 0.0))[:, None]
         mirror *= np.sqrt(prices[a:b] / u[:, a:b])[:, :, None]
-        K[:, private + a : private + b, private + a : private + b] = mirror
-    return K
+        K[:, a:b, a:b] = mirror
 
 
-class LeakageElimination(ABC):
+class BudgetElimination(ABC):
     """How λ and ν move."""
 
     def __init__(self, H: Floats, products: Floats, d: Floats, K: Floats, private: int, chunks: Chunks) -> None:
@@ -80,19 +76,23 @@ class LeakageElimination(ABC):
         """Σ_l d_l H ν_l for every state."""
         return np.asarray(np.einsum("sl,sl->s", self.d, self.H @ nu.T))
 
-    def solve(self, of_states: Floats, b: Floats, of_lines: Floats) -> tuple[Floats, Floats]:
-        """λ and ν for these sums over lines and these rows."""
+    def solve(self, of_states: Floats, b: Floats, of_lines: Floats) -> tuple[Floats, Floats, Floats]:
+        """λ, ν and y for these sums over lines and these rows."""
         nu = of_lines.copy()
         nu[:, : self.private] = 0.0
         wanted = of_lines - nu - b
         return self.moved(of_states, nu, wanted)
 
     @abstractmethod
-    def moved(self, of_states: Floats, nu: Floats, wanted: Floats) -> tuple[Floats, Floats]:
+    def moved(self, of_states: Floats, nu: Floats, wanted: Floats) -> tuple[Floats, Floats, Floats]:
         """The same from multipliers on; K_l y_l is still to be added, and rows see what is wanted, less y."""
 
+    def by(self, y: Floats) -> Floats:
+        """K y for every line."""
+        return np.asarray(np.einsum("lij,lj->li", self.K, y))
 
-class LinesFirst(LeakageElimination):
+
+class LinesFirst(BudgetElimination):
     """The Schur complement has a row per state: Σ_l diag(d_l) - d_l H B_l Hᵀ d_l, B_l = K (1 + Kᵀ Hᵀ d_l H K)⁻¹ Kᵀ."""
 
     def __init__(self, *arguments: object) -> None:
@@ -100,26 +100,27 @@ class LinesFirst(LeakageElimination):
         K, d = self.K, self.d
         self._A = self.sums(d)
         root, scale = inverse_roots(self.given() + np.matmul(K.transpose(0, 2, 1), np.matmul(self._A, K)))
-        self._root = np.matmul(root * scale[:, None, :], K.transpose(0, 2, 1))
-        columns = self._root[self.line, self.column]
+        self._root = root * scale[:, None, :]
+        columns = np.matmul(self._root, K.transpose(0, 2, 1))[self.line, self.column]
         lower = dsyrk(-1.0, self.of_columns(d, columns).T, trans=1, lower=1)
         schur = lower + np.tril(lower, -1).T
         every = np.arange(len(schur))
         schur[every, every] += d.sum(axis=1)
         self._factor = Cholesky(schur, self.chunks)
 
-    def _through(self, x: Floats) -> Floats:
-        """B_l x_l."""
-        half = np.einsum("lij,lj->li", self._root, x)
+    def _y(self, x: Floats) -> Floats:
+        """What solves a line's own system for rows that see x."""
+        half = np.einsum("lij,lj->li", self._root, np.einsum("lij,li->lj", self.K, x))
         return np.asarray(np.einsum("lij,li->lj", self._root, half))
 
-    def moved(self, of_states: Floats, nu: Floats, wanted: Floats) -> tuple[Floats, Floats]:
-        nu = nu + self._through(wanted - np.einsum("lts,ls->lt", self._A, nu))
-        lam = self._factor.solve(of_states - self.pulled(nu))
-        return lam, nu - self._through((self.d * lam[:, None]).T @ self.H)
+    def moved(self, of_states: Floats, nu: Floats, wanted: Floats) -> tuple[Floats, Floats, Floats]:
+        wanted = wanted - np.einsum("lts,ls->lt", self._A, nu)
+        lam = self._factor.solve(of_states - self.pulled(nu + self.by(self._y(wanted))))
+        y = self._y(wanted - (self.d * lam[:, None]).T @ self.H)
+        return lam, nu + self.by(y), y
 
 
-class StatesFirst(LeakageElimination):
+class StatesFirst(BudgetElimination):
     """The Schur complement has a row per y: 1 + Kᵀ Hᵀ (diag(d_l) - d_l d_m / Σ d) H K over all pairs of lines."""
 
     def __init__(self, *arguments: object) -> None:
@@ -138,10 +139,10 @@ class StatesFirst(LeakageElimination):
             schur[a:b, a:b] = block[np.ix_(self.column[a:b], self.column[a:b])]
         self._factor = Cholesky(schur, self.chunks)
 
-    def moved(self, of_states: Floats, nu: Floats, wanted: Floats) -> tuple[Floats, Floats]:
+    def moved(self, of_states: Floats, nu: Floats, wanted: Floats) -> tuple[Floats, Floats, Floats]:
         lam = (of_states - self.pulled(nu)) / self._total
         right = np.einsum("lij,li->lj", self.K, wanted - self.seen(lam, nu))
         y = np.zeros_like(nu)
         y[self.line, self.column] = self._factor.solve(right[self.line, self.column])
-        nu = nu + np.einsum("lij,lj->li", self.K, y)
-        return (of_states - self.pulled(nu)) / self._total, nu
+        nu = nu + self.by(y)
+        return (of_states - self.pulled(nu)) / self._total, nu, y
