@@ -64,9 +64,36 @@ def test_values_of_every_kind_survive_the_file(tmp_path):
     )
     file = ch.disclose(law).save(tmp_path / "r.choral")
     assert ch.load(file).law == law
-    odd = ch.Joint.from_counts({(0, b"bytes"): 1, (1, b"b"): 1}, names=["W", "X"])
-    with pytest.raises(ReleaseFileError, match="bytes"):
-        ch.disclose(odd)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (b"bytes", "The value b'bytes' of type bytes cannot be written"),
+        ((1, frozenset()), "of type frozenset cannot be written"),
+        ("\ud800", "is not valid text"),
+        (10**1000, "An integer of 1000 digits or more cannot be a value. Write it as text"),
+        (-(10**1000), "An integer of 1000 digits or more"),
+    ],
+)
+def test_what_no_file_can_hold_is_refused_before_it_is_saved(value, reason):
+    """A value of what is looked at, protected or told; of a column that plays no part it does not matter."""
+    counts = {(0, 0, value): 3, (1, 0, 1): 2, (0, 1, 1): 2, (1, 1, value): 5}
+    columns = ["W", "X", "Y"]
+    for names in (columns, ["W", "Y", "X"], ["Y", "X", "W"]):
+        law = ch.Joint.from_counts(counts, names=names)
+        with pytest.raises(ReleaseFileError, match=reason):
+            ch.disclose(law, "W")
+        with pytest.raises(ReleaseFileError, match=reason):
+            ch.disclose(law, "W", leakage={"X": "0.01"})
+    apart = ch.Joint.from_counts(counts, names=["W", "X", "Z"])
+    assert ch.disclose(apart, "W", ["X"], ["X"]).verify()["verified"]
+
+
+def test_the_longest_integer_that_a_file_holds_comes_back(tmp_path):
+    law = ch.Joint.from_counts({(0, 10**999 - 1): 1, (1, 1 - 10**999): 2, (1, 5): 1}, names=["W", "X"])
+    d = ch.disclose(law)
+    assert ch.load(d.save(tmp_path / "a.choral")).law == law
 
 
 def test_self_disclosure_and_groups_survive_the_file(tmp_path):

@@ -12,6 +12,8 @@ from choral.errors import ReleaseFileError
 from choral.verifier import reading
 
 T = TypeVar("T")
+LARGEST = 10 ** (reading.LONGEST_INTEGER - 1)
+"""Symbols that are integers are written in decimal, of which no reader takes more digits."""
 
 
 def hexadecimal(numbers: Sequence[Fraction]) -> list[str]:
@@ -44,6 +46,11 @@ def encode(value: Any) -> Any:
             value.encode()
         except UnicodeEncodeError:
             raise ReleaseFileError(f"The value {value!r} is not valid text.", "Clean it first.") from None
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise ReleaseFileError(
+            f"An integer of {reading.LONGEST_INTEGER} digits or more cannot be a value.",
+            "Write it as text, or name it.",
+        )
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

@@ -15,6 +15,7 @@ from choral.design.limits import READABLE, Clock, Limits, Progress
 from choral.design.purposes import nothing_told
 from choral.design.result import Disclosure
 from choral.design.solvers import choose, trivial
+from choral.exact.certificate import check_written
 from choral.exact.decisions import joined_codes
 from choral.exact.information import stated_bound, stated_claims, stated_information
 from choral.exact.keep_budgets import within_budgets
@@ -231,9 +232,8 @@ def with_best_bound(problem: Problem, solution: Solution) -> Solution:
 
 
 def certified(law: Law, problem: Problem, solution: Solution) -> Disclosure:
-    """A solution as a disclosure, with its claims; raises if its document cannot be written."""
+    """A solution as a disclosure, with its claims; raises if a value of it cannot be written, before it is saved."""
+    check_written(law, problem)
     solution = with_best_bound(problem, solution)
     notes = {"how": solution.how, "status": solution.status.value, "made by": f"choral {__version__}"}
-    found = Disclosure(law, problem, solution, stated_claims(problem, solution), notes)
-    found.document  # noqa: B018 (a value that no file can hold is refused here, not when it is saved)
-    return found
+    return Disclosure(law, problem, solution, stated_claims(problem, solution), notes)

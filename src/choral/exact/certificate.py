@@ -52,13 +52,12 @@ MEMBERS = (
 """What a document of a disclosure may hold; a release of a table adds members of its own."""
 
 
+@phase("stating what is proved")
 def release_document(
     law: Law, problem: Problem, solution: Solution, claims: Claims, notes: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything that a checker needs to recompute the claims of a solution, with its digest."""
-    columns = list(problem.columns)
-    for variable in (problem.target, *problem.groups, *(promise.both for promise in problem.conditions)):
-        columns += variable.columns
+    columns = _columns(problem)
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": max(LATER if problem.conditions or problem.utility else VERSION, solution.bound.since),
@@ -86,6 +85,25 @@ def release_document(
     if problem.further:
         document["also"] = [other.joint.to_document(columns) for other in problem.further]
     return sealed(document)
+
+
+def check_written(law: Law, problem: Problem) -> None:
+    """Raise `ReleaseFileError` where a document could not hold a value of the law, or an action."""
+    if law.table is None:
+        law.to_document(problem.columns)
+    columns = _columns(problem)
+    for table in (law.table, *(other.joint for other in problem.further)):
+        for name, alphabet in () if table is None else zip(table.names, table.alphabets, strict=True):
+            for value in alphabet if name in columns else ():
+                encode(value)
+    if problem.utility is not None:
+        _utility(problem.utility)
+
+
+def _columns(problem: Problem) -> list[str]:
+    """All that a problem speaks of."""
+    asked = (problem.target, *problem.groups, *(promise.both for promise in problem.conditions))
+    return [*problem.columns, *(column for variable in asked for column in variable.columns)]
 
 
 def _stated(number: Fraction | None) -> str:

@@ -20,8 +20,6 @@ from choral.solvers.lines.program import Status, Stop, Watch
 
 SECOND_ORDER = 10.0
 """Bound on the second-order term, in units of the barrier: without it a poor predictor throws the point off the path."""
-CORRECTORS = 3
-"""Centrality correctors at most per factorisation: each costs a solve, and is kept only where it lengthens the step."""
 SHORT = 0.1
 """A step below this is followed by a centring step."""
 PATIENCE = 8
@@ -118,6 +116,8 @@ class CentralPath(ABC):
     """How far towards the boundary a step may go: nearer, and the next step is short."""
     slowest = 0.0
     """The next barrier is at least this share of the present one."""
+    correctors = 3
+    """Centrality correctors at most per factorisation: each costs a solve, and is kept only where it lengthens the step."""
 
     def __init__(self, C: Array, p: Array, M: Array, chunks: Chunks) -> None:
         self.C, self.p, self.M, self.chunks = C, p, M, chunks
@@ -203,7 +203,7 @@ class CentralPath(ABC):
         for pairs in every:
             pairs.bend(target, 0.0 if centring else SECOND_ORDER * barrier)
         way = self._direction()
-        for _ in range(CORRECTORS):
+        for _ in range(self.correctors):
             if min(way.primal, way.dual) > 0.9:
                 break
             kept = [(pairs.g.copy(), pairs.move.copy()) for pairs in every]
