@@ -60,8 +60,9 @@ ROUGHLY = 0.01
 """The gap, as a share, that is enough for groups: what it is about is not proved by them."""
 FLOATS = 1e-9
 """Bits: what floats get wrong of an information, at the most."""
-TINY = Fraction(1, 10**8)
-"""Budgets below this, or ratios as near to one, allow less than floats can tell from independence."""
+TINY = Fraction(1, 10**5)
+"""Budgets up to this, or ratios as near to one, may allow less than floats can tell from independence."""
+TOO_SMALL = "so small a budget is below what floats can tell"
 
 Intervals: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -376,15 +377,22 @@ def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
     say = clock.say if small is problem else _of_the_whole(problem, clock)
     rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, say, clock.stopped, clock.beside)
     if rough is None:
-        return trivial(problem, "sandwich within budgets, stopped", Status.STOPPED)
+        nothing = trivial(problem, "sandwich within budgets, stopped", Status.STOPPED)
+        if clock.stopped():
+            return nothing
+        how = f"the best private channel; {TOO_SMALL}"
+        return replace(
+            nothing, channel=_at_least_private(problem, nothing.channel, clock), how=how, status=Status.STALLED
+        )
     repaired, how = rough.exact or repair(problem, rough.channel), rough.how
     channel = within_budgets(problem, repaired)
     if clock.beside and not rough.exact:
         clock.beside.made(channel)
     lost = float(stated_information(problem, repaired)) - float(stated_information(problem, channel))
-    if lost > limits.tol or any(b is not None and b.amount - (b.kind == "ratio") < TINY for b in problem.budgets):
-        channel = _at_least_private(problem, channel, clock)
-        how = f"{how}; so small a budget is below what floats can tell"
+    tiny = any(b is not None and b.amount - (b.kind == "ratio") <= TINY for b in problem.budgets)
+    if lost > limits.tol or tiny:
+        found, channel = channel, _at_least_private(problem, channel, clock)
+        how = how if channel is found else f"{how}; {TOO_SMALL}"
     if small is problem:
         return Solution(channel, rough.bound, how, rough.status, rough.history)
     status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED

@@ -13,10 +13,10 @@ from abc import ABC, abstractmethod
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from choral.problem.kernel import Floats
 from choral.solvers.lines.chunks import Chunks
+from choral.solvers.lines.elimination import STACK
 from choral.solvers.lines.factors import Cholesky, inverse_roots, spread_over_lines
 
 ROUNDED = 1e-9
@@ -49,23 +49,29 @@ def roots(u: Floats, m: Floats, prices: Floats, sizes: list[int], K: Floats) -> 
 class BudgetElimination(ABC):
     """How λ and ν move."""
 
-    def __init__(self, H: Floats, products: Floats, d: Floats, K: Floats, private: int, chunks: Chunks) -> None:
+    def __init__(self, H: Floats, products: Floats | None, d: Floats, K: Floats, private: int, chunks: Chunks) -> None:
         self.H, self.products, self.d, self.K, self.private, self.chunks = H, products, d, K, private, chunks
         self.line, self.column = np.nonzero(K.any(axis=1))  # of every y
 
     def sums(self, weights: Floats) -> Floats:
         """Hᵀ diag(w_l) H for each line."""
         lines, width, _ = self.K.shape
-        return np.asarray((weights.T @ self.products).reshape(lines, width, width))
+        if self.products is not None:
+            return np.asarray((weights.T @ self.products).reshape(lines, width, width))
+
+        def part(some: slice) -> Floats:
+            return np.array([(self.H * weights[:, line, None]).T @ self.H for line in range(lines)[some]])
+
+        return np.concatenate(self.chunks.over(lines, lines).each(part))
 
     def given(self) -> Floats:
         """What K y is added to by itself, on the diagonal: where values are given, and not where private rows are."""
         return np.diag((np.arange(self.K.shape[1]) >= self.private).astype(np.float64))
 
-    def of_columns(self, weights: Floats, columns: Floats) -> Floats:
-        """w_l H times columns of their lines: a row per state."""
-        found = self.H @ columns.T
-        found *= weights[:, self.line]
+    def of_columns(self, weights: Floats, columns: Floats, states: slice, ys: slice) -> Floats:
+        """w_l H times columns of their lines: a row per state, of these."""
+        found = self.H[states] @ columns[ys].T
+        found *= weights[states, self.line[ys]]
         return np.asarray(found)
 
     def seen(self, lam: Floats, nu: Floats) -> Floats:
@@ -102,8 +108,12 @@ class LinesFirst(BudgetElimination):
         root, scale = inverse_roots(self.given() + np.matmul(K.transpose(0, 2, 1), np.matmul(self._A, K)))
         self._root = root * scale[:, None, :]
         columns = np.matmul(self._root, K.transpose(0, 2, 1))[self.line, self.column]
-        lower = dsyrk(-1.0, self.of_columns(d, columns).T, trans=1, lower=1)
-        schur = lower + np.tril(lower, -1).T
+
+        def part(some: slice) -> Floats:
+            found = self.of_columns(d, columns, slice(None), some)
+            return np.negative(found @ found.T)
+
+        schur = self.chunks.over(len(columns), max(1, STACK // len(d))).total(part)
         every = np.arange(len(schur))
         schur[every, every] += d.sum(axis=1)
         self._factor = Cholesky(schur, self.chunks)
@@ -128,8 +138,13 @@ class StatesFirst(BudgetElimination):
         K = self.K
         self._total, own = spread_over_lines(self.d)
         columns = K[self.line, :, self.column]
-        lower = dsyrk(-1.0, self.of_columns(self.d / np.sqrt(self._total)[:, None], columns).T, lower=1)
-        schur = lower + np.tril(lower, -1).T
+        share = self.d / np.sqrt(self._total)[:, None]
+
+        def part(some: slice) -> Floats:
+            found = self.of_columns(share, columns, some, slice(None))
+            return np.negative(found.T @ found)
+
+        schur = self.chunks.over(len(self.d), max(1, STACK // len(columns))).total(part)
         inside = self.given() + np.matmul(K.transpose(0, 2, 1), np.matmul(self.sums(own), K))
         heaviest = int(self.d.sum(axis=0).argmax())  # multipliers of private rows may move together: here they stay
         private = np.arange(self.private)

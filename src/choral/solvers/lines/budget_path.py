@@ -25,12 +25,13 @@ from choral.problem.kernel import Floats
 from choral.solvers.lines.budget_elimination import LinesFirst, StatesFirst, roots, work
 from choral.solvers.lines.budget_program import Answer, Group
 from choral.solvers.lines.central_path import TINY, WARM_FLOOR, CentralPath, Pairs, Way
-from choral.solvers.lines.chunks import Array, Chunks
+from choral.solvers.lines.chunks import WORTH_THREADS, Array, Chunks, cores, threads
+from choral.solvers.lines.elimination import STACK
 
 ITERATIONS = 30
 """At most: ten to twenty reach what is asked for, or nothing does."""
 NEARLY = 10.0
-"""Times the accuracy asked for that will do where floats are exhausted: a conic solver takes ten times as long to go on."""
+"""Times the accuracy asked for that will do where floats are exhausted."""
 PRIVATE = 1e-8
 """What the equations of private groups may miss; those of states and budgets are restored, at a cost that is counted."""
 WARM_MIX, WARM_BOOST = 0.05, 3.0
@@ -48,12 +49,8 @@ LEAST = 1e-6
 """... where it comes down to no less than this share of what it has: more than one step takes from it."""
 SLACK = 1e-12
 """By so much, in nats, log q is lowered, so that rounding cannot make Σ q exceed one."""
-SMALL = 2000
-"""States times lines up to which a conic solver takes no time that counts, and goes further."""
-WORK = 1e11
-"""Products of one Newton step up to which this method is used: beyond, values are so many that sparse systems win."""
-FINEST = 1e-8
-"""The accuracy, in bits, that floats reach here; beyond it a conic solver goes further."""
+FINEST = 1e-9
+"""The accuracy, in bits, that floats reach in most programs."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +66,6 @@ class Start:
     prices: list[float]
 
 
-def suits(cost: Floats, M: Floats, groups: Sequence[Group], accuracy: float) -> bool:
-    """Whether this is the method for a program."""
-    width = M.shape[1] + sum(group.values for group in groups)
-    small = cost.size > SMALL and min(work(len(cost), cost.shape[1], width)) <= WORK
-    return accuracy >= FINEST and small
-
-
 def by_interior_point(
     cost: Floats,
     p: Floats,
@@ -85,12 +75,18 @@ def by_interior_point(
     accuracy: float,
     start: Start | None = None,
 ) -> Answer | None:
-    """The program's answer to this accuracy (bits), or None where floats did not come near it; `start` may be any channel."""
+    """The best that is found of the program's answer, to this accuracy (bits) or as near to it as floats and time allow.
+
+    None where no channel was found; `start` may be any channel.
+    """
     deadline = time.monotonic() + seconds
-    with np.errstate(all="ignore"):
-        path = _Path(cost, p, M, groups, accuracy, start)
+    states, lines = cost.shape
+    large = min(work(states, lines, M.shape[1] + sum(group.values for group in groups))) >= WORTH_THREADS
+    workers = cores() if large else 1
+    with np.errstate(all="ignore"), threads(workers) as pool:
+        path = _Path(cost, p, M, groups, accuracy, start, Chunks(states, -(-states // workers), pool, workers))
         path.follow(ITERATIONS, lambda: time.monotonic() > deadline or not math.isfinite(path.cost - path.bound))
-    return path.answer() if path.gap <= NEARLY * accuracy else None
+        return path.answer()
 
 
 class _Path(CentralPath):
@@ -103,15 +99,23 @@ class _Path(CentralPath):
     correctors = 1  # solves cost a fifth of a factorisation here
 
     def __init__(
-        self, cost: Floats, p: Floats, M: Floats, groups: Sequence[Group], accuracy: float, start: Start | None
+        self,
+        cost: Floats,
+        p: Floats,
+        M: Floats,
+        groups: Sequence[Group],
+        accuracy: float,
+        start: Start | None,
+        chunks: Chunks,
     ) -> None:
         self.groups, self.accuracy = groups, accuracy
         leaking = [group for group in groups if group.kind == "leakage"]
         bounded = [group for group in groups if group.kind == "ratio"]
         H = np.hstack([M, *(group.given for group in (*leaking, *bounded))])
         states, width = H.shape
-        super().__init__(cost, p, H, Chunks(states, states, None, 1))
-        self.products = (H[:, :, None] * H[:, None, :]).reshape(states, width * width)
+        super().__init__(cost, p, H, chunks)
+        few = states * width**2 <= STACK
+        self.products = (H[:, :, None] * H[:, None, :]).reshape(states, width * width) if few else None
         self.sizes, factors = ([group.values for group in some] for some in (leaking, bounded))
         self.r, self.v = M.shape[1], M.shape[1] + sum(self.sizes)
         self.of = np.repeat(np.arange(len(leaking)), self.sizes)
@@ -126,7 +130,7 @@ class _Path(CentralPath):
         self.even = self.T @ marginal  # of a line that ignores the state, by its mass
         self.beside = self.begin(start)
         self.proof = self.nu, self.price
-        self.least_cost, self.kept = math.inf, self.main.z
+        self.least_cost, self.kept = math.inf, self.main.z.copy()
 
     @property
     def price(self) -> Floats:
@@ -221,13 +225,19 @@ class _Path(CentralPath):
         self.system = _Newton(self)
         z = self.main.z
         self.cost = float(np.vdot(z, self.C))
-        if self.cost - self.bound <= NEARLY * self.accuracy and self.system.private:
+        if self.cost - self.bound <= NEARLY * self.accuracy:
+            self.keep()
+        return sum(float(np.vdot(pairs.z, pairs.s)) for pairs in (self.main, *self.beside))
+
+    def keep(self) -> None:
+        """This channel, brought within the budgets, if it is the best; the gap is that between what is kept and the bound."""
+        z = self.main.z
+        if self.system.private:
             restored = self.inside(z * (self.p / z.sum(axis=1))[:, None], WITHIN)
             cost = float(np.vdot(restored, self.C))
             if cost < self.least_cost:
                 self.least_cost, self.kept = cost, restored
         self.gap = self.least_cost - self.bound
-        return sum(float(np.vdot(pairs.z, pairs.s)) for pairs in (self.main, *self.beside))
 
     def ended(self) -> bool:
         """What is kept lacks nothing."""
@@ -242,8 +252,12 @@ class _Path(CentralPath):
         lam, nu, price, pull = self.system.direction(self.main.g, *(pairs.g for pairs in self.beside))
         return Way(lam, nu), [-price, -pull]
 
-    def answer(self) -> Answer:
-        """The best channel, within the budgets up to rounding, and the multipliers that prove most."""
+    def answer(self) -> Answer | None:
+        """The best channel, within the budgets up to rounding, and the multipliers that prove most, if there is a channel."""
+        if not math.isfinite(self.gap):
+            self.keep()
+        if not math.isfinite(self.gap):
+            return None
         proving, prices = self.proof
         bits = iter([float(price) * math.log(2) for price in prices])
         starts = {"leakage": self.r, "ratio": self.v}
@@ -253,7 +267,8 @@ class _Path(CentralPath):
             starts[group.kind] += group.values
             by_group.append(proving[:, start : start + group.values])
             priced.append(next(bits) if group.kind == "leakage" else 0.0)
-        return Answer(self.kept / self.kept.sum(axis=1, keepdims=True), proving[:, : self.r], by_group, priced)
+        shares = self.kept / self.kept.sum(axis=1, keepdims=True)
+        return Answer(shares, proving[:, : self.r], by_group, priced, self.gap)
 
 
 class _Newton:
@@ -316,7 +331,5 @@ class _Newton:
         price = np.linalg.solve(self.border, self.of_budgets - to_t - np.einsum("ltg,lt->g", self.slope, seen))
         for move, (of_lam, of_nu, of_y) in zip(price, self.by_price, strict=True):
             lam, nu, y = lam + move * of_lam, nu + move * of_nu, y + move * of_y
-        pull = self.rate * (
-            sides + np.einsum("lij,lj->li", self.turned, y[:, path.v :])
-        )  # from T o it would lose digits
-        return lam, nu, price, pull
+        pull = sides + np.einsum("lij,lj->li", self.turned, y[:, path.v :])  # from T o it would lose digits
+        return lam, nu, price, self.rate * pull

@@ -1,10 +1,8 @@
-"""The sandwich with budgets: lines below the entropy, and a conic program over the channels within the budgets.
+"""The sandwich with budgets: lines below the entropy, and programs over the channels within the budgets.
 
 Under a piecewise-linear cost all codes that use one line may be joined: the cost does not change, no group leaks more, and no
-ratio grows. So as many codes as lines suffice, and the problem, which is not convex in general, becomes one: minimise
-Σ z_sl line_l(s) subject to Σ_l z_sl = p_s, equations for the groups that stay private, linear inequalities for ratios, and
-Σ_l m_l H(Z_l) ≥ H(Z) - α for leakage, with m_l the mass of line l and Z_l the group's posterior there: exponential cones.
-Its multipliers prove a bound (see `LinesBound`), whatever their accuracy.
+ratio grows. So as many codes as lines suffice, and the problem, which is not convex in general, becomes convex (`budget_path`
+has it). Its multipliers prove a bound (see `LinesBound`), whatever their accuracy.
 """
 
 from __future__ import annotations
@@ -12,10 +10,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from choral.describe.entropy import entropies, weighted_entropies
 from choral.errors import TooLargeError
@@ -27,42 +24,34 @@ from choral.proofs.group import GroupBound
 from choral.solvers.fewer_codes import joined_codes
 from choral.solvers.lines.beside import AIM, Beside, Known, Proved
 from choral.solvers.lines.budget_cells import AT_ONCE, FINEST_GRID, FIRST_CELLS, GRID_BITS, fineness, insert, regular
-from choral.solvers.lines.budget_path import Start, by_interior_point, suits
+from choral.solvers.lines.budget_path import FINEST, NEARLY, Start, by_interior_point
 from choral.solvers.lines.budget_program import (
     Answer,
     budgeted_groups,
-    conic,
-    entries_of,
     lines_of,
     proved,
-    reduced,
 )
-from choral.solvers.lines.memory import check_cones, check_leakage
+from choral.solvers.lines.memory import check_budgets
 from choral.solvers.lines.refinement import Progress
 from choral.solvers.lines.regular_cells import RegularCells
 from choral.solvers.lines.sandwich import Rough, shares
 
 ROUNDS = 30
+SLOW, PATIENCE = 0.9, 3
+"""A program whose optimum floats did not come near, and that leaves more than this share of the gap, brought nothing; after
+so many of them in a row the search ends."""
 USED = 1e-10
 """Lines with less mass than this carry no code."""
 RARE = 1e-8
 """Codes rarer than this join the most likely one: floats do not know what they say."""
 ACCURACY = 0.03
-"""Share of the tolerance to which conic programs are solved ..."""
+"""Share of the tolerance to which programs are solved ..."""
 LOOSE = 0.01
 """... but no further than this share of the gap: more would be lost at the next refinement."""
 ON_GRID_ACCURACY = 0.2
 """The same share where lines are of a grid that is fine enough: there should be no next refinement."""
 NARROW = 0.1
 """Half-width of the new cell around a code of a target of two values, as a share of its cell."""
-SMALL = 4000
-"""Pairs of states and lines up to which a program has all of them."""
-NEAREST, SHARE = 8, 3
-"""Of more, a state is offered at least so many lines, and a part of them: the cheapest under earlier multipliers ..."""
-PASSES, MISSING = 4, 0.2
-"""... and more, so often at most, until what is proved misses the program's cost by no more than this share of the gap."""
-BUSY = (1e-8, 1e-6, 1e-4, 1e-3)
-"""Masses above which lines keep their multipliers where those of others are put between: what proves most is taken."""
 JOIN = 0.1
 """Codes are joined as long as that costs no more than this share of the gap ..."""
 NEAR = 3
@@ -96,7 +85,7 @@ class Budgeted:
         def reached() -> bool:
             return run.gap <= AIM * run.wanted
 
-        status = Status.OPTIMAL if reached() else Status.LEVEL_LIMIT
+        status, slow = Status.OPTIMAL if reached() else Status.LEVEL_LIMIT, 0
         for _ in range(0 if reached() else ROUNDS):
             left = deadline - time.monotonic()
             if left <= 0 or (should_stop is not None and should_stop()):
@@ -112,7 +101,8 @@ class Budgeted:
             if reached():
                 status = Status.OPTIMAL
                 break
-            if not run.refine() or (run.gap > 0.98 * before and run.lines > 200):
+            slow = slow + 1 if run.exhausted and run.gap > SLOW * before else 0
+            if slow >= PATIENCE or not run.refine() or (run.gap > 0.98 * before and run.lines > 200):
                 status = Status.STALLED
                 break
         return run.result(status)
@@ -141,6 +131,7 @@ class _Run:
         self.bound: Proof = GroupBound(group)
         self.by = "a group's bound"
         self.on_grid: float | None = None
+        self.exhausted = False
         self.last: tuple[list[int], Floats] | None = None
         self.proof: Proved | None = None
         self.guide: Proved | None = None
@@ -160,7 +151,7 @@ class _Run:
         """What the next program is solved to."""
         if self.on_grid is not None:
             return ON_GRID_ACCURACY * self.on_grid
-        return max(ACCURACY * self.wanted, LOOSE * min(self.gap, self.everything))
+        return max(ACCURACY * self.wanted, LOOSE * min(self.gap, self.everything), FINEST)
 
     @property
     def lines(self) -> int:
@@ -225,20 +216,19 @@ class _Run:
         coefficients = np.array([self.cells.coefficients[i] for i in ids])
         cost = self.Q @ coefficients.T
         try:
-            found = self._by_interior_point(ids, coefficients, cost, seconds, accuracy)
-            if found is None:
-                found = self._by_cones(ids, coefficients, cost, seconds, accuracy)
+            answer = self._solved(ids, coefficients, cost, seconds, accuracy)
         except TooLargeError:
             if self.best is None:
                 raise
             return False
-        if found is None:
+        if answer is None:
             return False
-        z, answer = found
+        self.exhausted = answer.gap > NEARLY * accuracy
+        z = answer.shares * self.p[:, None]
         entropy = proved(cost, self.p, self.M, self.groups, answer)
         self.last = ids, z
         used = z[:, z.sum(axis=0) > USED]
-        if self._told(used) > self.information and all(group.nearly_kept(used) for group in self.groups):
+        if self._told(used) > self.information:
             self.information, self.best = self._told(used), used
         at = (used.T @ self.Q)[:, 0] / used.sum(axis=0)
         bound = lines_of(self.problem, self.cells, ids, self.rows, self.groups, answer)
@@ -249,23 +239,26 @@ class _Run:
             self.proof = self.guide
         return True
 
-    def _by_interior_point(
+    def _solved(
         self, ids: list[int], coefficients: Floats, cost: Floats, seconds: float, accuracy: float
-    ) -> tuple[Floats, Answer] | None:
-        """Masses and multipliers by the method for budgets, begun where the last program ended, or else anew."""
+    ) -> Answer | None:
+        """The program begun where the last one ended, or anew where that does not come near; None without a channel."""
         if not self.groups and not self.M.shape[1]:  # nothing binds: each state takes the line that costs least
-            z = np.where(np.arange(cost.shape[1]) == cost.argmin(axis=1)[:, None], self.p[:, None], 0.0)
-            return z, Answer(z / self.p[:, None], np.zeros((cost.shape[1], 0)), [], [])
-        if not self.groups or not suits(cost, self.M, self.groups, accuracy):
-            return None
-        check_leakage(len(cost), len(ids), self.M.shape[1] + sum(group.values for group in self.groups))
+            shares = (np.arange(cost.shape[1]) == cost.argmin(axis=1)[:, None]).astype(np.float64)
+            return Answer(shares, np.zeros((cost.shape[1], 0)), [], [])
+        check_budgets(len(cost), len(ids), self.M.shape[1] + sum(group.values for group in self.groups))
         begun, until = self._begun(ids, coefficients), time.monotonic() + seconds
+        best: Answer | None = None
         for start in (None,) if begun is None else (begun, None):
             left = until - time.monotonic()
+            if best is not None and left <= 0:
+                break
             answer = by_interior_point(cost, self.p, self.M, self.groups, left, accuracy, start)
-            if answer is not None:
-                return answer.shares * self.p[:, None], answer
-        return None
+            if answer is not None and (best is None or answer.gap < best.gap):
+                best = answer
+            if best is not None and best.gap <= NEARLY * accuracy:
+                break
+        return best
 
     def _begun(self, ids: list[int], coefficients: Floats) -> Start | None:
         """The channel and the multipliers of the last program, a line's shared out among those that are in its place."""
@@ -280,74 +273,6 @@ class _Run:
         share = guide.answer.shares[:, place] / np.bincount(place)[place]
         share /= share.sum(axis=1, keepdims=True)
         return Start(share * self.p[:, None], answer.nu, answer.by_group, answer.prices)
-
-    def _by_cones(
-        self, ids: list[int], coefficients: Floats, cost: Floats, seconds: float, accuracy: float
-    ) -> tuple[Floats, Answer] | None:
-        """Masses and multipliers by a conic solver, with few pairs of states and lines first."""
-        pairs = self._pairs(ids, coefficients, cost)
-        check_cones(
-            len(cost), len(ids), entries_of(cost.size if pairs is None else int(pairs.sum()), self.M, self.groups)
-        )
-        for _ in range(PASSES):
-            solved = conic(cost, self.p, self.M, self.groups, seconds, accuracy, pairs)
-            if solved is None:
-                return None
-            z = solved.shares * self.p[:, None]
-            answer = self._between(solved, coefficients, z.sum(axis=0), cost)
-            entropy = proved(cost, self.p, self.M, self.groups, answer)
-            missing, gap = float((z * cost).sum()) - entropy, self.prior_entropy - self._told(z) - entropy
-            if pairs is None or missing <= MISSING * gap + accuracy:
-                break
-            left = reduced(cost, self.M, self.groups, answer)
-            more = pairs | (left <= np.where(pairs, left, np.inf).min(axis=1)[:, None])
-            if (more == pairs).all():
-                break
-            pairs = more
-        return z, answer
-
-    def _between(self, answer: Answer, coefficients: Floats, mass: Floats, cost: Floats) -> Answer:
-        """With multipliers of idle lines between those of used ones, where that proves more.
-
-        Of a target of two values, a line whose slope lies between two others lies above their mean of that slope, and so it
-        does with the mean of their multipliers, which keeps what prices ask of multipliers. So such a line costs nothing.
-        """
-        if coefficients.shape[1] != 2:
-            return answer
-        slope = coefficients[:, 0] - coefficients[:, 1]
-        best, value = answer, proved(cost, self.p, self.M, self.groups, answer)
-        for least in BUSY:
-            busy = np.flatnonzero(mass > least)
-            if not len(busy):
-                continue
-            busy = busy[np.argsort(slope[busy])]
-
-            def spread(nu: Floats, busy: NDArray[np.int64] = busy) -> Floats:
-                columns = [np.interp(slope, slope[busy], nu[busy, i]) for i in range(nu.shape[1])]
-                between = np.array(columns).reshape(nu.shape[1], len(slope)).T
-                inside = (slope >= slope[busy[0]]) & (slope <= slope[busy[-1]])
-                return np.where(inside[:, None], between, nu)
-
-            found = replace(answer, nu=spread(answer.nu), by_group=[spread(nu) for nu in answer.by_group])
-            proves = proved(cost, self.p, self.M, self.groups, found)
-            if proves > value:
-                best, value = found, proves
-        return best
-
-    def _pairs(self, ids: list[int], coefficients: Floats, cost: Floats) -> NDArray[np.bool_] | None:
-        """States and lines that may go together: those of least cost under multipliers that were found before."""
-        if self.guide is None or cost.size < SMALL or coefficients.shape[1] > 2:
-            return None
-        centre = np.array([np.mean(self.cells.vertices(cell), axis=0) / (1 << GRID_BITS) for cell in ids])
-        answer = self.guide.answer.at((centre @ self.guide.coefficients.T).argmin(axis=1))
-        by_position = {group.position: group for group in self.all}
-        left = reduced(cost, self.M, [by_position[position] for position in self.guide.positions], answer)
-        count = min(len(ids), max(NEAREST, len(ids) // SHARE))
-        pairs = left <= np.partition(left, count - 1, axis=1)[:, [count - 1]]
-        pairs[:, (coefficients @ (self.p @ self.Q)).argmin()] = True  # a code that tells nothing is within all budgets
-        low, high = self.guide.ends
-        pairs[:, (centre[:, 0] <= low) | (centre[:, 0] >= high)] = True  # no multipliers to put theirs between
-        return pairs
 
     def refine(self) -> bool:
         """New points where symbols cost more than their lines say; False when there are none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,10 @@ Array = NDArray[np.float64]
 Part = TypeVar("Part")
 Scratch = TypeVar("Scratch")
 
+MOST_WORKERS = 8
+"""Threads at most: beyond this the pieces are small and memory is what limits."""
+WORTH_THREADS = 3e9
+"""Products of a factorisation from which handing work over to threads pays: with fewer, one is faster by the clock too."""
 BLOCK = 384
 """Columns that a factorisation in threads takes at once: a block and its panel fit the cache of a core."""
 THREADED = 1200
@@ -139,6 +144,16 @@ class Chunks:
         return max(rows.stop - rows.start for rows in self.slices)
 
 
+def _quietly() -> None:
+    """What overflows is seen where a step is taken; a thread does not have the settings of the one that began it."""
+    np.seterr(all="ignore")
+
+
+def cores() -> int:
+    """Threads that there are at most."""
+    return min(MOST_WORKERS, os.cpu_count() or 1)
+
+
 @contextmanager
 def threads(workers: int) -> Iterator[ThreadPoolExecutor | None]:
     """Give a pool of Python threads with one BLAS thread each, or none for one worker."""
@@ -146,5 +161,5 @@ def threads(workers: int) -> Iterator[ThreadPoolExecutor | None]:
         if workers == 1:
             yield None
         else:
-            with ThreadPoolExecutor(workers) as pool:
+            with ThreadPoolExecutor(workers, initializer=_quietly) as pool:
                 yield pool

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from choral.errors import TooLargeError
 from choral.solvers.lines.budget_elimination import work
+from choral.solvers.lines.chunks import cores
 from choral.solvers.lines.elimination import STACK, least_work
 from choral.solvers.lines.partition import Sizes
 
@@ -13,8 +14,6 @@ ARRAYS = 12
 """Arrays of states × lines that an interior point holds at its peak."""
 COPIES = 3
 """Of a Schur complement: itself, the damped one, and the one that is added next; and one more for every worker."""
-OF_ENTRY = 650
-"""Bytes that a conic solver takes for an entry of its matrix, with all that it factorises: measured up to 300 000 entries."""
 SPARED = 0.9
 """Share of the free memory that may be taken: the rest is for what comes after."""
 
@@ -65,21 +64,17 @@ def too_large(sizes: Sizes, lines: int, workers: int) -> TooLargeError:
     )
 
 
-def check_cones(states: int, lines: int, entries: int) -> None:
-    """Raise `TooLargeError`, before it is taken, where there is no memory for a conic program with so many entries."""
-    check_budgets(states, lines, float(OF_ENTRY) * entries)
+def check_budgets(states: int, lines: int, width: int) -> None:
+    """Raise `TooLargeError`, before it is taken, where a program within budgets does not fit.
 
-
-def check_leakage(states: int, lines: int, width: int) -> None:
-    """The same for the interior point within budgets of leakage; the width is that of all values and equations."""
+    The width is that of all values and equations.
+    """
     by_lines, by_states = work(states, lines, width)
-    size = states if by_lines < by_states else lines * width
-    check_budgets(states, lines, 8.0 * (states * (3 * lines * width + width**2 + ARRAYS * lines) + 4 * size**2))
-
-
-def check_budgets(states: int, lines: int, wanted: float) -> None:
-    """Raise `TooLargeError` where there is less than these bytes."""
-    free = SPARED * available()
+    size, columns = (states if by_lines < by_states else lines * width), states * lines * width
+    arrays = (
+        ARRAYS * states * lines + 2 * lines * width**2 + min(STACK, states * width**2) + min(STACK, columns) * cores()
+    )
+    wanted, free = 8.0 * (arrays + (COPIES + cores()) * size**2), SPARED * available()
     if wanted > free:
         raise TooLargeError(
             f"A search within budgets over {states} states and {lines} lines takes {wanted / 1e9:.1f} GB of memory, and "

@@ -7,7 +7,6 @@ here; `choral.exact` proves them.
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from choral.solvers.lines.chunks import Array, threads
+from choral.solvers.lines.chunks import WORTH_THREADS, Array, cores, threads
 from choral.solvers.lines.elimination import works
 from choral.solvers.lines.partition import Basis
 from choral.threads import one_thread
@@ -26,12 +25,8 @@ Status = Literal["optimal", "stopped", "iteration limit", "stalled"]
 Stop = Callable[[], bool]
 Watch = Callable[[int, float, float], None]
 
-WORTH_THREADS = 3e9
-"""Products of a factorisation from which handing work over to threads pays: with fewer, one is faster by the clock too."""
 PART = 4096
 """States for which reduced costs are held at once: they fit a cache."""
-MOST_WORKERS = 8
-"""Threads at most: beyond this the pieces are small and memory is what limits."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,7 @@ class LineSolver(ABC):
     @property
     def threads(self) -> int:
         """As many as there will be."""
-        return self.workers or min(MOST_WORKERS, os.cpu_count() or 1)
+        return self.workers or cores()
 
     @abstractmethod
     def run(self, program: Program, should_stop: Stop | None, callback: Watch | None) -> Outcome:
