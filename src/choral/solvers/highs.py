@@ -32,3 +32,12 @@ def kept(matrix: Array | sparse.sparray, cost: Array, right: Array) -> highspy.H
     model = quiet()
     model.passModel(lp)
     return model
+
+
+def basic(model: highspy.Highs, tolerance: float) -> Array:
+    """The values of a basic solution; all zero where floats find none."""
+    for space in ("primal", "dual"):
+        model.setOptionValue(f"{space}_feasibility_tolerance", tolerance)
+    model.run()
+    found: Array = np.array(model.getSolution().col_value)
+    return found if model.getModelStatus() == highspy.HighsModelStatus.kOptimal else np.zeros_like(found)

@@ -164,9 +164,9 @@ class _Path(CentralPath):
         if self.sizes:
             prices = self.price[self.of]
             x = -self.nu[:, self.r : self.v] / prices
-            top = x.max(axis=1, keepdims=True)
-            shift = np.log(np.exp(x - top) @ self.member) + top + SLACK
-            proving[:, self.r : self.v] += prices * (shift @ self.member.T)
+            x -= np.column_stack([x[:, self.of == g].max(axis=1) for g in range(len(self.sizes))])[:, self.of]
+            log = np.log(np.exp(x) @ self.member) + SLACK
+            proving[:, self.r : self.v] = prices * (log[:, self.of] - x)  # a sum with ν would round it away
         net = self.net()
         proving[:, self.v :] = np.hstack([np.maximum(net, 0.0), np.maximum(-net, 0.0)]) @ self.T
         return proving

@@ -22,6 +22,7 @@ from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import Proof, Status
 from choral.proofs.group import GroupBound
 from choral.solvers.fewer_codes import joined_codes
+from choral.solvers.highs import basic, kept
 from choral.solvers.lines.beside import AIM, Beside, Known, Proved
 from choral.solvers.lines.budget_cells import AT_ONCE, FINEST_GRID, FIRST_CELLS, GRID_BITS, fineness, insert, regular
 from choral.solvers.lines.budget_path import FINEST, NEARLY, Start, by_interior_point
@@ -37,9 +38,11 @@ from choral.solvers.lines.regular_cells import RegularCells
 from choral.solvers.lines.sandwich import Rough, shares
 
 ROUNDS = 30
-SLOW, PATIENCE = 0.9, 3
-"""A program whose optimum floats did not come near, and that leaves more than this share of the gap, brought nothing; after
-so many of them in a row the search ends."""
+SLOW, PATIENCE, MANY = 0.95, 3, 1000
+"""A round that leaves more than this share of the gap, and of what its own lines leave open, brought nothing; after so many
+in a row the search ends, or after one of them that had many lines."""
+SHARPER, OWN = 0.01, 0.3
+"""Where no line can be added, programs are solved to this share of what was asked, if that is more than a part of the gap."""
 USED = 1e-10
 """Lines with less mass than this carry no code."""
 RARE = 1e-8
@@ -52,6 +55,8 @@ ON_GRID_ACCURACY = 0.2
 """The same share where lines are of a grid that is fine enough: there should be no next refinement."""
 NARROW = 0.1
 """Half-width of the new cell around a code of a target of two values, as a share of its cell."""
+PRECISE = 1e-10
+"""What weights on codes may miss of the states' masses, as a share of them."""
 JOIN = 0.1
 """Codes are joined as long as that costs no more than this share of the gap ..."""
 NEAR = 3
@@ -85,13 +90,13 @@ class Budgeted:
         def reached() -> bool:
             return run.gap <= AIM * run.wanted
 
-        status, slow = Status.OPTIMAL if reached() else Status.LEVEL_LIMIT, 0
+        status, idle = Status.OPTIMAL if reached() else Status.LEVEL_LIMIT, 0
         for _ in range(0 if reached() else ROUNDS):
             left = deadline - time.monotonic()
             if left <= 0 or (should_stop is not None and should_stop()):
                 status = Status.STOPPED
                 break
-            before = run.gap
+            before = run.gap, run.width
             if not run.improve(left, run.accuracy):
                 status = Status.STALLED
                 break
@@ -101,11 +106,12 @@ class Budgeted:
             if reached():
                 status = Status.OPTIMAL
                 break
-            slow = slow + 1 if run.exhausted and run.gap > SLOW * before else 0
-            if slow >= PATIENCE or not run.refine() or (run.gap > 0.98 * before and run.lines > 200):
+            idle = idle + 1 if run.gap > SLOW * before[0] and run.width > SLOW * before[1] else 0
+            tried = idle >= (1 if run.lines > MANY else PATIENCE)
+            if tried or not (run.refine() or run.sharpened()):
                 status = Status.STALLED
                 break
-        return run.result(status)
+        return run.result(Status.OPTIMAL if run.gap <= run.wanted else status)
 
     def wanted(self, information: float) -> float:
         """The gap with which a search ends that found so much."""
@@ -131,7 +137,8 @@ class _Run:
         self.bound: Proof = GroupBound(group)
         self.by = "a group's bound"
         self.on_grid: float | None = None
-        self.exhausted = False
+        self.sharpness, self.missed = 1.0, 0.0
+        self.width = math.inf
         self.last: tuple[list[int], Floats] | None = None
         self.proof: Proved | None = None
         self.guide: Proved | None = None
@@ -151,7 +158,7 @@ class _Run:
         """What the next program is solved to."""
         if self.on_grid is not None:
             return ON_GRID_ACCURACY * self.on_grid
-        return max(ACCURACY * self.wanted, LOOSE * min(self.gap, self.everything), FINEST)
+        return max(self.sharpness * max(ACCURACY * self.wanted, LOOSE * min(self.gap, self.everything)), FINEST)
 
     @property
     def lines(self) -> int:
@@ -223,7 +230,7 @@ class _Run:
             return False
         if answer is None:
             return False
-        self.exhausted = answer.gap > NEARLY * accuracy
+        self.missed = answer.gap
         z = answer.shares * self.p[:, None]
         entropy = proved(cost, self.p, self.M, self.groups, answer)
         self.last = ids, z
@@ -237,6 +244,14 @@ class _Run:
         self._bounded(self.guide, told)
         if self.bound is bound:
             self.proof = self.guide
+        self.width = told - self.information
+        return True
+
+    def sharpened(self) -> bool:
+        """Have programs solved more accurately, where that is what is missing."""
+        if self.missed < OWN * self.gap or self.accuracy <= FINEST:
+            return False
+        self.sharpness *= SHARPER
         return True
 
     def _solved(
@@ -307,12 +322,12 @@ class _Run:
 
     def result(self, status: Status) -> Rough | None:
         """What was found, with fewer codes where these cost little of the tolerance."""
+        if self.best is None and status is Status.OPTIMAL:  # there is hardly anything to tell
+            return Rough(np.ones((1, len(self.p))), self.bound, f"nothing to tell, {self.by}", status, ())
         if self.best is None:
             return None
         z = joined_codes(self.best.T, self.Q.T, 1, JOIN * max(self.gap, 1e-12), NEAR)
-        enough = len(self.p) + len(self.all)  # as many codes suffice at the optimum (Carathéodory)
-        if len(z) > enough:
-            z = joined_codes(z, self.Q.T, enough, (1 - AIM) * self.wanted, NEAR)
+        z = self._few(z)
         mass = z.sum(axis=1)
         largest = int(mass.argmax())
         z[largest] += z[mass < RARE].sum(axis=0)
@@ -322,6 +337,23 @@ class _Run:
             self.beside.proofs.append(self.proof or self.guide)
         how = f"sandwich within budgets, {self.by} ({status.value})"
         return Rough(shares(z.T, self.p), self.bound, how, status, tuple(self.history))
+
+    def _few(self, z: Floats) -> Floats:
+        """As many codes, a row each, as suffice (Carathéodory): weights on them that give the states, and tell most.
+
+        What leaks, and what is told, is linear in the weights; equations and ratios hold for each code.
+        """
+        limited = [group for group in self.all if group.kind == "leakage"]
+        if len(z) <= len(self.p) - self.M.shape[1] + len(limited):
+            return z
+        apart = np.array([weighted_entropies(z @ group.given) for group in limited]).reshape(-1, len(z))
+        slack = np.zeros((len(self.p), len(limited)))
+        matrix = np.block([[z.T / self.p[:, None], slack], [apart, -np.eye(len(limited))]])
+        at_least = [group.entropy / math.log(2) - group.amount for group in limited]
+        cost = np.append(weighted_entropies(z @ self.Q), slack[0])
+        weights = basic(kept(matrix, cost, np.append(np.ones(len(self.p)), at_least)), PRECISE)[: len(z)]
+        found = z[weights > 0] * weights[weights > 0, None]
+        return np.asarray(found * (self.p / found.sum(axis=0))) if len(found) else z
 
 
 def _entropy(t: Floats) -> float:
