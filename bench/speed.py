@@ -78,6 +78,20 @@ TABLES = {
         (60_000, 5000),
         {"order": 2, "rel_tol": 1e-2, "time_limit": 120, "use": [f"c{i}" for i in range(6)]},
     ),
+    "560 states, within 5 %": (
+        {"sex": 2, "race": 5, "age": 7, "education": 8},
+        40_000,
+        {
+            "ratio": dict.fromkeys(["sex", "race", "age"], "1.05"),
+            "protect": ["sex", "race", "age"],
+            "use": ["sex", "race", "age", "education"],
+        },
+    ),
+    "73 ages, 0.01 bits": (
+        {"age": 73, "education": 15},
+        40_000,
+        {"leakage": {"age": "0.01"}, "protect": ["age"], "use": ["age", "education"]},
+    ),
 }
 
 

@@ -569,13 +569,17 @@ def test_the_law_in_a_release_is_that_of_the_table(release):
     assert isinstance(release.disclosure.law, Joint)
 
 
-def test_by_default_the_codes_are_as_few_as_people_read_and_the_search_is_certified():
+@pytest.mark.parametrize(
+    "budget",
+    [{}, {"ratio": {"a": "1.1"}}, {"leakage": {"b": "0.001"}}, {"leakage": {"a": "0.01"}, "ratio": {"b": "1.05"}}],
+)
+def test_by_default_the_codes_are_as_few_as_people_read_and_the_search_is_certified(budget):
     """Where lines are searched and more than sixteen codes may be best; a tolerance that is said has all of them."""
     draw = np.random.default_rng(3)
     columns = {name: draw.integers(0, size, 4000) for name, size in (("a", 4), ("b", 3), ("c", 5))}
     chance = 0.2 + 0.1 * columns["a"] + 0.08 * columns["c"] * (columns["b"] == 1)
     table = pd.DataFrame({**columns, "w": (draw.random(4000) < chance).astype(int)})
-    few, all_ = (fit(table, "w", ["a", "b"], ["a", "b", "c"], **asked) for asked in ({}, {"tol": 1e-5}))
+    few, all_ = (fit(table, "w", ["a", "b"], ["a", "b", "c"], **asked, **budget) for asked in ({}, {"tol": 1e-5}))
     assert few.codes <= 16 < all_.codes
     assert few.verify()["verified"]
     assert all_.gap <= 1e-5

@@ -177,7 +177,7 @@ def solved(
         posed = posed or Posed.of(problem)
         small, form = posed.small, posed.form
         chosen = choose(small, form, limits.solver)
-        if limits.readable and chosen.solver in MANY_CODES and small.plain and form.nullity >= READABLE:
+        if limits.readable and chosen.solver in MANY_CODES and not small.further and form.nullity >= READABLE:
             limits = clock.limits = limits.for_people()
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
         solution = chosen.run(small, form, clock)
@@ -204,7 +204,7 @@ def _fewer(problem: Problem, solution: Solution, most: int | None, clock: Clock)
     tell("joining codes")
     before = float(stated_information(problem, solution.channel))
     rough, most = floats_of(solution.channel), min(most or codes, codes)
-    if limits.spare is not None and solution.solver == RANK:
+    if limits.spare is not None and (solution.solver == RANK or (problem.budgets and len(problem.target.values) == 2)):
         joins = best_joins(problem, rough, most, limits.spare, limits.rarest)
         channel = joined_codes(solution.channel, joins.tolist(), int(joins.max()) + 1)
     else:

@@ -218,7 +218,7 @@ def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ())
     problem, recipe = posed.within(question, also), posed.recipe
     if isinstance(problem.utility, Squares) and limits.codes is None:
         limits = replace(limits, codes=READABLE)
-    if limits.codes is None and problem.plain and problem.utility is None:
+    if limits.codes is None and not problem.further and problem.utility is None:
         rarest = recipe.min_count / recipe.table_rows if recipe.table_rows else 0.0
         if recipe.points is not None:
             limits = replace(limits.for_people(), rarest=rarest)

@@ -66,16 +66,12 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Proved:
-    """Lines with multipliers for groups, and what they prove that is told within the budgets of these at most.
-
-    With the first coordinates of the outermost codes: enough to guess which lines a state may take.
-    """
+    """Lines with multipliers for groups, and what they prove that is told within the budgets of these at most."""
 
     bound: LinesBound
     coefficients: Floats
     answer: Answer
     groups: tuple[Group, ...]
-    ends: tuple[float, float]
     told: float
 
     @property

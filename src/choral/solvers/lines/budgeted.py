@@ -26,12 +26,7 @@ from choral.solvers.highs import basic, kept
 from choral.solvers.lines.beside import AIM, Beside, Known, Proved
 from choral.solvers.lines.budget_cells import AT_ONCE, FINEST_GRID, FIRST_CELLS, GRID_BITS, fineness, insert, regular
 from choral.solvers.lines.budget_path import FINEST, NEARLY, Start, by_interior_point
-from choral.solvers.lines.budget_program import (
-    Answer,
-    budgeted_groups,
-    lines_of,
-    proved,
-)
+from choral.solvers.lines.budget_program import Answer, budgeted_groups, lines_of, proved
 from choral.solvers.lines.memory import check_budgets
 from choral.solvers.lines.refinement import Progress
 from choral.solvers.lines.regular_cells import RegularCells
@@ -232,15 +227,13 @@ class _Run:
             return False
         self.missed = answer.gap
         z = answer.shares * self.p[:, None]
-        entropy = proved(cost, self.p, self.M, self.groups, answer)
         self.last = ids, z
         used = z[:, z.sum(axis=0) > USED]
         if self._told(used) > self.information:
             self.information, self.best = self._told(used), used
-        at = (used.T @ self.Q)[:, 0] / used.sum(axis=0)
         bound = lines_of(self.problem, self.cells, ids, self.rows, self.groups, answer)
-        ends, told = (float(at.min()), float(at.max())), self.prior_entropy - entropy
-        self.guide = Proved(bound, coefficients, answer, tuple(self.groups), ends, told)
+        told = self.prior_entropy - proved(cost, self.p, self.M, self.groups, answer)
+        self.guide = Proved(bound, coefficients, answer, tuple(self.groups), told)
         self._bounded(self.guide, told)
         if self.bound is bound:
             self.proof = self.guide
