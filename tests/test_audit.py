@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import choral as ch
 from choral.auditing.audit import audit
-from choral.errors import ColumnError, LawError, ProblemError
+from choral.errors import ChoralError, ColumnError, LawError, ProblemError
 from choral.problem.solution import ExactChannel
 from choral.release.fit import fit
 from choral.show.cli import app
@@ -350,6 +350,23 @@ def test_budgets_are_not_taken_for_promises_of_independence():
     assert 0 < found.laws[0].groups[0].bits <= 0.02
     assert "for which at most 0.02 bits are allowed" in found.summary
     assert "independent of each of X2" in found.summary
+
+
+def test_a_kept_budget_is_no_finding_and_no_remedy_is_one_that_budgets_refuse(table):
+    """Under the table that it was fitted on a channel leaks what is allowed; under another one more, which is said."""
+    release = fit(table, "outcome", ["sex", "race"], ["sex", "race", "school"], leakage={"sex": "0.01"}, min_count=1)
+    found = audit(release, table)
+    assert found.kept
+    assert found.laws[1].groups[0].bits > 0
+    assert not [finding for finding in found.findings if finding.kind == "law"]
+    elsewhere = audit(release, also=[people(1000, seed=12, shift=0.3)])
+    [said] = [finding for finding in elsewhere.findings if finding.kind == "law"]
+    assert "not private" in said.sentence
+    assert said.remedy == "leave out the budgets and fit with --also"
+    [knowing] = [finding for finding in found.findings if finding.kind == "knowing"][:1]
+    assert knowing.remedy.startswith("leave out the budgets and add '")
+    with pytest.raises(ChoralError, match="together with a budget"):
+        fit(table, "outcome", ["sex", "race", knowing.promise], ["sex", "race", "school"], leakage={"sex": "0.01"})
 
 
 def test_a_release_that_is_private_for_two_tables_is_so_in_the_audit(table):

@@ -182,6 +182,12 @@ def test_whatever_ends_it_the_best_channel_and_bound_are_there(monkeypatch):
     assert len(gaps) > 12
     assert max(gaps) > 100 * ACCURACY
     assert min(gaps) <= ACCURACY
+    asked = []
+    stopped = by_interior_point(
+        cost, p, M, groups, math.inf, ACCURACY, None, lambda: asked.append(1) or len(asked) == 3
+    )
+    assert len(asked) == 3  # once in every step
+    assert proved(cost, p, M, groups, stopped) <= cost_of(stopped, cost, p)
     late = by_interior_point(cost, p, M, groups, -1.0, ACCURACY)  # no time is left
     assert proved(cost, p, M, groups, late) <= cost_of(found, cost, p) <= cost_of(late, cost, p)
 

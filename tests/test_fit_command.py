@@ -159,6 +159,8 @@ def test_what_bounds_and_plan_say_within_a_budget_is_what_fit_finds(folder, budg
     assert said[0]["feasible"]
     assert 2 <= found["codes"] <= said[0]["codes_at_most"]
     assert found["how"].startswith(said[1]["solver"])
+    shown = run("fit", *asked, "-o", folder / "r.choral", "--force").output
+    assert "certified    no code within these budgets tells more than" in shown
 
 
 def test_a_fit_that_tells_nothing_says_so(folder):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from choral.describe.display import at_most, counted, in_bits, percent
 from choral.draw.arrange import ROW
 from choral.draw.quota_cost import in_words as told_in_words
 from choral.release.leakage import Leakage
-from choral.tables.binned import Cutting, inside_bins, spoken
+from choral.tables.binned import inside_bins, spoken
 
 if TYPE_CHECKING:
     from choral.auditing.result import Audit
@@ -21,6 +21,8 @@ LARGE = 0.01
 """Bits from which on a leak is named."""
 LARGE_ADVANTAGE = 0.1
 """An advantage in guessing from which on it is named: one guess in ten."""
+SAME = 1e-9
+"""Bits by which what floats say of one leak under one law may differ."""
 RARE_EVENT = 1e-3
 """Probability from which on it is named that a code gives a value away for sure."""
 UNLIKELY = 0.01
@@ -222,23 +224,32 @@ def _knowing(audit: Audit) -> Iterable[Finding]:
     for about in dict.fromkeys(leak.about for leak in large):
         mine = [leak for leak in large if leak.about == about and leak not in scored]
         if mine:
-            yield _side_knowledge(mine[0], mine[1:], audit.bins)
+            yield _side_knowledge(mine[0], mine[1:], audit)
 
 
-def _added(promise: str, known: Sequence[str], bins: Mapping[str, Cutting]) -> str:
+def _added(promise: str, known: Sequence[str], audit: Audit) -> str:
     """What to do about side knowledge; of a known column that is cut, known is the bin."""
-    cut = [name for name in known if name in bins]
+    cut = [name for name in known if name in audit.bins]
     kept = f", with the bins of {' and '.join(cut)} as they are (--bins)" if cut else ""
-    return f"add '{promise}' to --protect{kept}"
+    return f"{add_promise(promise, any(audit.budgets))}{kept}"
 
 
-def _side_knowledge(worst: Leakage, others: Sequence[Leakage], bins: Mapping[str, Cutting]) -> Finding:
+def add_promise(promise: str, budgets: bool) -> str:
+    """What to write for a promise given what others know; beside budgets there is none.
+
+    >>> add_promise("sex | region", budgets=True)
+    "leave out the budgets and add 'sex | region' to --protect"
+    """
+    return f"{'leave out the budgets and ' if budgets else ''}add '{promise}' to --protect"
+
+
+def _side_knowledge(worst: Leakage, others: Sequence[Leakage], audit: Audit) -> Finding:
     promise = f"{'+'.join(worst.about)} | {'+'.join(worst.given)}"
     sentence = f"Somebody who knows {'+'.join(worst.given)} {learns(worst)}"
     more = [leak for leak in others if percent(leak.guess_before) != percent(leak.guess_after)][:MOST_ALIKE]
     named = [f"{'+'.join(x.given)} {percent(x.guess_after)} instead of {percent(x.guess_before)}" for x in more]
     alike = f"in the same way, who knows {', '.join(named)}" if named else ""
-    remedy = _added(promise, worst.given, bins)
+    remedy = _added(promise, worst.given, audit)
     return Finding("knowing", OPEN, _gain(worst), worst.bits, sentence, remedy, worst, promise, alike)
 
 
@@ -252,7 +263,7 @@ def _beyond(audit: Audit) -> Iterable[Finding]:
         else:
             sentence = f"Who knows {' and '.join(leak.given)} {learns(leak)}"
             promise = f"{about} | {known}"
-            remedy = _added(promise, leak.given, audit.bins)
+            remedy = _added(promise, leak.given, audit)
             yield Finding("beyond", OPEN, _gain(leak), leak.bits, sentence, remedy, leak, promise)
 
 
@@ -274,13 +285,22 @@ def _composition(audit: Audit) -> Iterable[Finding]:
 
 
 def _laws(audit: Audit) -> Iterable[Finding]:
+    """Under other laws: what a group without a budget leaks, and one with a budget beyond what it does under the first."""
+    declared = audit.laws[0].groups
+    remedy = (
+        "leave out the budgets and fit with --also"
+        if any(audit.budgets)
+        else "fit with --also to be private under both"
+    )
     for law in audit.laws[1 + audit.further :]:
-        if not law.private:
-            worst = law.worst
+        groups = zip(law.groups, declared, audit.budgets, strict=True)
+        kept = [leak for leak, first, budget in groups if budget is not None and leak.bits <= first.bits + SAME]
+        open_ = [leak for leak in (*law.groups, *law.given) if not leak.zero and leak not in kept]
+        if open_:
+            worst = max(open_, key=lambda leak: leak.bits)
             under = f"Under the frequencies of {law.name} the same channel is not private"
             who = _who(worst)
             sentence = f"{under}: {who[0].lower()}{who[1:]} {learns(worst)}"
-            remedy = "fit with --also to be private under both"
             yield Finding("law", OPEN, _gain(worst), worst.bits, sentence, remedy, worst)
 
 

@@ -184,9 +184,10 @@ def sentence(fear: Fear, release: Release) -> str:
     cut = "" if fear.cut is None else f" and {option_of(known, fear.cut)}"
     part = "interval" if isinstance(fear.cut, tuple) else "" if fear.cut is None else fear.cut.one
     closed = f"for who knows the {part} of {known}" if part else f"for who knows {known} exactly"
+    without = " in place of the budgets" if release.disclosure.problem.budgets else ""
     return (
         f"somebody who knows {known} guesses {about} right {percent(leak.guess_after)} with the code instead of "
-        f"{percent(leak.guess_before)} ({in_bits(leak.bits)}); '{fear.promise}' added to --protect{cut} closes it "
+        f"{percent(leak.guess_before)} ({in_bits(leak.bits)}); '{fear.promise}' added to --protect{without}{cut} closes it "
         f"{closed}{cost}"
     )
 

@@ -178,7 +178,7 @@ def solved(
         small, form = posed.small, posed.form
         chosen = choose(small, form, limits.solver)
         if limits.readable and chosen.solver in MANY_CODES and not small.further and form.nullity >= READABLE:
-            limits = clock.limits = limits.for_people()
+            limits = clock.limits = limits.for_people(small)
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
         solution = chosen.run(small, form, clock)
         if small.utility is None:

@@ -17,6 +17,7 @@ from choral import phases
 from choral.errors import ProblemError
 
 if TYPE_CHECKING:
+    from choral.problem.kernel import Problem
     from choral.solvers.lines.beside import Beside
 
 Progress: TypeAlias = Callable[[float, float, str], None]
@@ -62,10 +63,14 @@ class Limits:
     roughly: bool = False
     """Whether the time limit is for the search alone, where what comes after it is known to be short."""
 
-    def for_people(self) -> Limits:
-        """At most as many codes as a person reads, the fewest that lose a percent, from a search to a tenth of that."""
+    def for_people(self, problem: Problem) -> Limits:
+        """At most as many codes as a person reads, the fewest that lose a percent, from a search to a tenth of that.
+
+        Within budgets codes are only joined, never improved, which may lose more before they are so few: there the percent
+        decides.
+        """
         rel_tol = SEARCHED if self.rel_tol is None else self.rel_tol
-        return replace(self, codes=READABLE, spare=SPARE, rel_tol=rel_tol)
+        return replace(self, codes=None if problem.budgets else READABLE, spare=SPARE, rel_tol=rel_tol)
 
     def __post_init__(self) -> None:
         """Raise unless the numbers make sense."""

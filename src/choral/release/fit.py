@@ -221,7 +221,7 @@ def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ())
     if limits.codes is None and not problem.further and problem.utility is None:
         rarest = recipe.min_count / recipe.table_rows if recipe.table_rows else 0.0
         if recipe.points is not None:
-            limits = replace(limits.for_people(), rarest=rarest)
+            limits = replace(limits.for_people(problem), rarest=rarest)
         elif limits.rel_tol is None and limits.tol == Limits.tol:
             limits = replace(limits, readable=True, rarest=rarest)
     found = solved(posed.law, problem, replace(limits, enough=True))

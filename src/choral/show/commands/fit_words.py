@@ -71,14 +71,21 @@ def _ended(found: Disclosure) -> list[str]:
     from choral.design.limits import SEARCHED
     from choral.problem.solution import Status
 
-    told = f"the best private code tells {at_least(found.information)} to {at_most(found.upper_bound)} bits"
+    told = f"the best {_kept(found)} tells {at_least(found.information)} to {at_most(found.upper_bound)} bits"
     if found.status is Status.WORK_LIMIT:
         on = "--time-limit 300 searches on, for 300 seconds"
         return [f"stopped      the search ended at its usual amount of work: {told}; {on}"]
     wide = found.problem.utility is None and found.gap > SEARCHED * found.upper_bound
+    if found.status is Status.STALLED and wide:
+        return [f"stopped      the search came no further, for its numbers have sixteen digits: {told}"]
     if found.status is not Status.STOPPED or not wide:
         return []
     return [f"stopped      the time limit, or Ctrl-C, ended the search: {told}; more time brings these together"]
+
+
+def _kept(found: Disclosure) -> str:
+    """What a code has to be."""
+    return "code within these budgets" if found.problem.budgets else "private code"
 
 
 def _serves(found: Disclosure) -> list[str]:
@@ -109,7 +116,7 @@ def _value_lines(found: Disclosure, verbose: bool) -> list[str]:
     utility = found.problem.utility
     if utility is None:
         most = f"{found.upper_bound:.9f}" if verbose else at_most(found.upper_bound)
-        return [f"certified    no private code tells more than {most} bits"]
+        return [f"certified    no {_kept(found)} tells more than {most} bits"]
     value, without, bound = found.value, found.value_without, found.value_bound
     shown: Callable[[float], str] = "{:.9g}".format
     limit = shown

@@ -27,6 +27,7 @@ from choral.solvers.lines.budget_program import Answer, Group
 from choral.solvers.lines.central_path import TINY, WARM_FLOOR, CentralPath, Pairs, Way
 from choral.solvers.lines.chunks import WORTH_THREADS, Array, Chunks, cores, threads
 from choral.solvers.lines.elimination import STACK
+from choral.solvers.lines.program import Stop
 
 ITERATIONS = 30
 """At most: ten to twenty reach what is asked for, or nothing does."""
@@ -74,6 +75,7 @@ def by_interior_point(
     seconds: float,
     accuracy: float,
     start: Start | None = None,
+    should_stop: Stop | None = None,
 ) -> Answer | None:
     """The best that is found of the program's answer, to this accuracy (bits) or as near to it as floats and time allow.
 
@@ -85,7 +87,12 @@ def by_interior_point(
     workers = cores() if large else 1
     with np.errstate(all="ignore"), threads(workers) as pool:
         path = _Path(cost, p, M, groups, accuracy, start, Chunks(states, -(-states // workers), pool, workers))
-        path.follow(ITERATIONS, lambda: time.monotonic() > deadline or not math.isfinite(path.cost - path.bound))
+
+        def over() -> bool:
+            stopped = time.monotonic() > deadline or (should_stop is not None and should_stop())
+            return stopped or not math.isfinite(path.cost - path.bound)
+
+        path.follow(ITERATIONS, over)
         return path.answer()
 
 

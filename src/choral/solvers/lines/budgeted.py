@@ -92,7 +92,7 @@ class Budgeted:
                 status = Status.STOPPED
                 break
             before = run.gap, run.width
-            if not run.improve(left, run.accuracy):
+            if not run.improve(left, run.accuracy, should_stop):
                 status = Status.STALLED
                 break
             run.history.append((run.information, run.upper_bound))
@@ -212,13 +212,13 @@ class _Run:
     def _told(self, z: Floats) -> float:
         return self.prior_entropy - float(weighted_entropies(z.T @ self.Q).sum())
 
-    def improve(self, seconds: float, accuracy: float) -> bool:
+    def improve(self, seconds: float, accuracy: float, should_stop: Callable[[], bool] | None = None) -> bool:
         """Solve for the lines there are; keep what is better. False when the solver gave nothing, or would not fit."""
         ids = list(self.cells.members)
         coefficients = np.array([self.cells.coefficients[i] for i in ids])
         cost = self.Q @ coefficients.T
         try:
-            answer = self._solved(ids, coefficients, cost, seconds, accuracy)
+            answer = self._solved(ids, coefficients, cost, seconds, accuracy, should_stop)
         except TooLargeError:
             if self.best is None:
                 raise
@@ -248,7 +248,13 @@ class _Run:
         return True
 
     def _solved(
-        self, ids: list[int], coefficients: Floats, cost: Floats, seconds: float, accuracy: float
+        self,
+        ids: list[int],
+        coefficients: Floats,
+        cost: Floats,
+        seconds: float,
+        accuracy: float,
+        should_stop: Callable[[], bool] | None,
     ) -> Answer | None:
         """The program begun where the last one ended, or anew where that does not come near; None without a channel."""
         if not self.groups and not self.M.shape[1]:  # nothing binds: each state takes the line that costs least
@@ -259,9 +265,9 @@ class _Run:
         best: Answer | None = None
         for start in (None,) if begun is None else (begun, None):
             left = until - time.monotonic()
-            if best is not None and left <= 0:
+            if best is not None and (left <= 0 or (should_stop is not None and should_stop())):
                 break
-            answer = by_interior_point(cost, self.p, self.M, self.groups, left, accuracy, start)
+            answer = by_interior_point(cost, self.p, self.M, self.groups, left, accuracy, start, should_stop)
             if answer is not None and (best is None or answer.gap < best.gap):
                 best = answer
             if best is not None and best.gap <= NEARLY * accuracy:
