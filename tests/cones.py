@@ -119,7 +119,7 @@ def conic(
         bits = price * math.log(2)
         by_group.append(bits * (SLACK - np.log2(law)))
         prices.append(bits)
-    return Answer(shares_, nu, by_group, prices)
+    return Answer(nu, by_group, prices, shares_)
 
 
 class _Program:

@@ -15,7 +15,7 @@ from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.joining import joined
 from choral.solvers.lines.partition import Basis
 from choral.solvers.lines.program import Program, equality_error, repaired_bound
-from choral.solvers.lines.refinement import proved
+from choral.solvers.lines.refinement import Equations, proved
 
 
 def a_path(seed=0, states=50, rank=3, lines=6):
@@ -169,11 +169,11 @@ def test_what_a_sample_led_to_is_private_in_integers(many_are_few):
 def test_a_shorter_proof_loses_no_more_than_it_may():
     p, M, q = float_sensors(9)
     found = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4)
-    before, _ = proved(found.cells, p, M, found.nu)
+    before, _ = proved(found.cells, Equations(p, M), found.nu)
     lines = found.lines
     for allowed in (0.0, 1e-7, 1e-5, 1e-3):
         cells, nu = joined(found.cells, found.nu, allowed)
-        after, _ = proved(cells, p, M, nu)
+        after, _ = proved(cells, Equations(p, M), nu)
         assert after >= before - allowed - 1e-12
         assert cells.lines == len(nu) <= lines
         assert (cells.knots[[0, -1]] == found.cells.knots[[0, -1]]).all()

@@ -18,10 +18,10 @@ from choral.problem.pose import problem_of
 from choral.problem.question import Question
 from choral.problem.solution import ExactChannel, Status
 from choral.solvers.lines import budget_path, budgeted, memory
-from choral.solvers.lines.budget_cells import FIRST_CELLS, regular
 from choral.solvers.lines.budget_elimination import LinesFirst, StatesFirst
-from choral.solvers.lines.budget_path import Start, by_interior_point
+from choral.solvers.lines.budget_path import Warm, by_interior_point
 from choral.solvers.lines.budget_program import budgeted_groups, proved
+from choral.solvers.lines.chords import ENTROPY, Chords
 from choral.solvers.lines.chunks import Chunks, threads
 
 ACCURACY = 1e-5
@@ -39,10 +39,9 @@ def program(seed, leakage, protect=("A", "B"), sizes=(3, 5, 8), ratio=None):
     question = Question("W", list(protect), ["A", "B", "C"], leakage=leakage, ratio=ratio)
     problem = problem_of(law(seed, sizes), question)
     p = problem.prior / problem.prior.sum()
-    Q = problem.posterior().T
-    cells = regular(Q, p, FIRST_CELLS[2])
-    lines = np.array([cells.coefficients[i] for i in cells.members])
-    return Q @ lines.T, p, constraints(problem)[1], budgeted_groups(problem)
+    M = constraints(problem)[1]
+    cells = Chords.over(ENTROPY, p, M, problem.posterior()[1]).first()
+    return cells.costs(), p, M, budgeted_groups(problem)
 
 
 def cost_of(answer, cost, p):
@@ -69,7 +68,7 @@ def test_channel_and_multipliers_meet_and_a_conic_solver_agrees(seed, budgets):
     """The multipliers of either prove less than the channel costs: a conic solver sometimes ends far from the optimum."""
     leakage, ratio = budgets
     cost, p, M, groups = program(seed, leakage, ratio=ratio)
-    own = by_interior_point(cost, p, M, groups, math.inf, ACCURACY)
+    own = by_interior_point(cost, p, M, groups, ACCURACY)
     other = conic(cost, p, M, groups, math.inf, 1e-9)
     assert own is not None
     bound = proved(cost, p, M, groups, own)
@@ -87,11 +86,11 @@ def test_channel_and_multipliers_meet_and_a_conic_solver_agrees(seed, budgets):
 
 def test_it_begins_where_another_budget_ended():
     cost, p, M, groups = program(5, {"A": "0.01", "B": "0.02"})
-    before = by_interior_point(cost, p, M, groups, math.inf, ACCURACY)
-    start = Start(before.shares * p[:, None], before.nu, before.by_group, before.prices)
+    before = by_interior_point(cost, p, M, groups, ACCURACY)
+    start = Warm(before.shares * p[:, None], before)
     for leakage in ({"A": "0.02", "B": "0.04"}, {"A": "0.005", "B": "0.01"}):
         wanted = program(5, leakage)[3]
-        cold, warm = (by_interior_point(cost, p, M, wanted, math.inf, ACCURACY, s) for s in (None, start))
+        cold, warm = (by_interior_point(cost, p, M, wanted, ACCURACY, s) for s in (None, start))
         assert cost_of(warm, cost, p) == pytest.approx(cost_of(cold, cost, p), abs=2 * ACCURACY)
         assert all(g.leak(warm.shares * p[:, None]) <= g.amount + 1e-12 for g in wanted)
 
@@ -171,7 +170,7 @@ def test_whatever_ends_it_the_best_channel_and_bound_are_there(monkeypatch):
     for steps in range(16):
         with monkeypatch.context() as patched:
             patched.setattr(budget_path._Path, "step", fails([steps]))
-            found = by_interior_point(cost, p, M, groups, math.inf, ACCURACY)
+            found = by_interior_point(cost, p, M, groups, ACCURACY)
         if found is None:
             continue
         gaps.append(found.gap)
@@ -183,12 +182,10 @@ def test_whatever_ends_it_the_best_channel_and_bound_are_there(monkeypatch):
     assert max(gaps) > 100 * ACCURACY
     assert min(gaps) <= ACCURACY
     asked = []
-    stopped = by_interior_point(
-        cost, p, M, groups, math.inf, ACCURACY, None, lambda: asked.append(1) or len(asked) == 3
-    )
+    stopped = by_interior_point(cost, p, M, groups, ACCURACY, None, lambda: asked.append(1) or len(asked) == 3)
     assert len(asked) == 3  # once in every step
     assert proved(cost, p, M, groups, stopped) <= cost_of(stopped, cost, p)
-    late = by_interior_point(cost, p, M, groups, -1.0, ACCURACY)  # no time is left
+    late = by_interior_point(cost, p, M, groups, ACCURACY, None, lambda: True)  # no time is left
     assert proved(cost, p, M, groups, late) <= cost_of(found, cost, p) <= cost_of(late, cost, p)
 
 
@@ -196,7 +193,7 @@ def test_whatever_ends_it_the_best_channel_and_bound_are_there(monkeypatch):
 def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch, budget):
     monkeypatch.setattr(memory, "available", lambda: 1e5)
     monkeypatch.setattr(budgeted, "by_interior_point", lambda *_: pytest.fail("it was taken"))
-    with pytest.raises(ch.errors.TooLargeError, match=r"within budgets over 119 states and 19 lines takes .* GB"):
+    with pytest.raises(ch.errors.TooLargeError, match=r"within budgets over 119 states and 16 lines takes .* GB"):
         ch.disclose(law(3), "W", ["A", "B"], ["A", "B", "C"], rel_tol=1e-2, **budget)
 
 
@@ -206,7 +203,7 @@ def test_what_was_found_is_kept_where_finer_lines_would_not_fit(monkeypatch):
     d = ch.disclose(law(3), "W", ["A", "B"], ["A", "B", "C"], rel_tol=1e-6, tol=0, leakage={"A": "0.01", "B": "0.02"})
     assert d.verify()["verified"]
     assert 0 < d.information < d.upper_bound
-    assert d.solution.status is Status.STALLED
+    assert d.solution.status is Status.LEVEL_LIMIT
 
 
 @given(st.data())

@@ -18,7 +18,6 @@ from choral.solvers import enumeration
 from choral.solvers.branching.search import Branching
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exchangeable_bits import ExchangeableBits
-from choral.solvers.lines.budgeted import Budgeted
 from choral.solvers.transport import Transport
 
 
@@ -38,7 +37,7 @@ def ran(monkeypatch):
         (ExchangeableBits, "solve", "orbits"),
         (Transport, "solve", "transport"),
         (solvers, "by_lines", "lines"),
-        (Budgeted, "solve", "lines"),
+        (solvers, "by_lines_within", "lines"),
         (Branching, "run", "branching"),
         (solvers, "with_coarse_target", "coarse"),
         (solvers, "exact_optimum", "exact"),

@@ -24,13 +24,14 @@ from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.lines import chords, conjugate, elimination, indicators, memory
 from choral.solvers.lines import chunks as chunks_of
-from choral.solvers.lines.chords import ENTROPY, interpolated_multipliers, slopes
+from choral.solvers.lines.budgeted import WithinBudgets
+from choral.solvers.lines.chords import ENTROPY, Chords, interpolated_multipliers, slopes
 from choral.solvers.lines.classes import ClassesFirst
 from choral.solvers.lines.indicators import ByIndicators, Indicators
 from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.partition import Sizes, finest, whiten
 from choral.solvers.lines.program import equality_error, repaired_bound
-from choral.solvers.lines.refinement import Aim, enclosed
+from choral.solvers.lines.refinement import Aim, Equations, enclosed, proved
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
 from choral.solvers.lines.sandwich import conditional_entropy, sandwiched
 from choral.solvers.lines.simplex import Simplices
@@ -469,7 +470,7 @@ def brute_force(p, M, Q):
 
 def on_the_simplex(p, M, Q, tol=1e-6, stopped=lambda: False):
     """Cells of the simplex, also for two values, where chords are what is used otherwise."""
-    return enclosed(Simplices.over(p, Q, tol, stopped), p, M, Aim(tol, stopped=stopped))
+    return enclosed(Simplices.over(p, Q, tol, stopped), Equations(p, M), Aim(tol, stopped=stopped))
 
 
 def holds_on_the_simplex(found, p, M, Q):
@@ -679,8 +680,36 @@ def test_many_equations_begin_with_fewer_lines_and_end_alike(monkeypatch):
     for many in (10, 1000):
         monkeypatch.setattr(chords, "MANY_EQUATIONS", many)
         cells = chords.Chords.over(chords.ENTROPY, p, M, q)
-        found.append((cells.first().lines, enclosed(cells, p, M, Aim(rel_tol=1e-2))))
+        found.append((cells.first().lines, enclosed(cells, Equations(p, M), Aim(rel_tol=1e-2))))
     (few, one), (usual, other) = found
     assert few < usual
     assert one.gap <= 1e-2 * one.information
     assert max(one.information, other.information) <= min(one.upper_bound, other.upper_bound)
+
+
+def test_cells_after_others_begin_with_their_channel_and_lose_no_bound():
+    """Masses stay those of the states and meet the equations; among finer cells multipliers prove at least what they did."""
+    p, M, q = float_sensors(6)
+    kept = Equations(p, M)
+    found = enclosed(Chords.over(ENTROPY, p, M, q), kept, Aim(rel_tol=1e-2))
+    last = found.last
+    for lines in (3, 16, 40):
+        other = last.cells.even(lines).after(last)
+        assert other.cells.lines == lines == other.z.shape[1] == len(other.nu)
+        assert equality_error(other.z, p, M) <= 1e-9
+    cut = np.sort(np.concatenate([last.cells.at, (last.cells.at[1:] + last.cells.at[:-1]) / 2]))
+    finer = last.cells._with(cut)
+    assert proved(finer, kept, finer.after(last).nu)[0] >= proved(last.cells, kept, last.nu)[0] - 1e-12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_search_whatever_is_to_be_kept(seed):
+    """Where no group has a budget, programs within budgets are those without: two intervals of one number."""
+    p, M, q = random_binary(seed, 30, 4)
+    Q = np.column_stack([1 - q, q])
+    cells = [lambda: Chords.over(ENTROPY, p, M, q), lambda: Simplices.over(p, Q, 1e-6, lambda: False)]
+    kept = Equations(p, M), WithinBudgets(p, M, ())
+    found = [enclosed(begun(), some, Aim(rel_tol=1e-3)) for begun in cells for some in kept]
+    assert max(one.information for one in found) <= min(one.upper_bound for one in found) + 1e-9
+    assert all(one.gap <= 1e-3 * one.information + 1e-9 for one in found)
+    assert all(equality_error(one.z, p, M) <= 1e-8 for one in found)

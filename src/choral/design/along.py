@@ -21,10 +21,8 @@ from choral.problem.solution import floats_of
 from choral.reductions.base import Joined
 from choral.solvers.lines.beside import Beside, Known
 from choral.solvers.lines.budget_program import Group, budgeted_groups
-from choral.solvers.lines.budgeted import Budgeted
+from choral.solvers.lines.refinement import Aim
 
-FEW = 3
-"""Points of a curve up to which each has lines of its own."""
 FLOATS = 1e-9
 """Bits that floats may get wrong of what a channel tells."""
 
@@ -61,7 +59,7 @@ class _Curve:
     """The points, those that were solved, and what was found at them."""
 
     def __init__(self, law: Law, problems: Sequence[Problem], limits: Limits) -> None:
-        self.law, self.limits, self.search = law, limits, Budgeted(limits.tol, limits.rel_tol)
+        self.law, self.limits, self.aim = law, limits, Aim(limits.tol, limits.rel_tol)
         self.points = _points(problems)
         self.rising = sorted(range(len(problems)), key=lambda k: sum(g.amount for g in self.points[k].groups))
         self.found: dict[int, Disclosure] = {}
@@ -81,7 +79,7 @@ class _Curve:
     def serves(self, point: _Point) -> bool:
         """Whether a point needs no search."""
         beside = point.beside
-        return beside is not None and beside.serves(point.groups, point.most, self.search.wanted)
+        return beside is not None and beside.serves(point.groups, point.most, self.aim.wanted)
 
     def tells_more(self, k: int) -> bool:
         """Whether a channel that was made for another point tells more than that of this one, and no search is needed."""
@@ -110,7 +108,7 @@ def _points(problems: Sequence[Problem]) -> list[_Point]:
     """The problems as points; those where the same groups have a budget share what is found."""
     kinds = [tuple(budget is not None for budget in problem.budgets) for problem in problems]
     posed: dict[bool, Posed] = {}
-    beside = {kind: Beside(several=kinds.count(kind) > FEW) for kind in kinds if kind}
+    beside = {kind: Beside() for kind in kinds if kind}
     points = []
     for problem, kind in zip(problems, kinds, strict=True):
         if bool(kind) not in posed:

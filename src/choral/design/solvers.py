@@ -29,7 +29,7 @@ from choral.solvers.coarse import with_coarse_target
 from choral.solvers.enumeration import UnfinishedError, few_points, most_extreme_points
 from choral.solvers.exact_optimum import exact_optimum, mixed_from
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
-from choral.solvers.lines.budgeted import Budgeted
+from choral.solvers.lines.budgeted import by_lines_within
 from choral.solvers.lines.refinement import Aim
 from choral.solvers.lines.sandwich import MOST_VALUES, Rough, by_lines, conditional_entropy
 from choral.solvers.lines.tangents import sharpened
@@ -375,7 +375,7 @@ def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
     """The best channel found within the budgets; its bound is by lines unless the target was made coarser."""
     limits = clock.limits
     say = clock.say if small is problem else _of_the_whole(problem, clock)
-    rough = Budgeted(limits.tol, limits.rel_tol, clock.left()).solve(small, say, clock.stopped, clock.beside)
+    rough = by_lines_within(small, Aim(limits.tol, limits.rel_tol, say, clock.stopped), clock.beside)
     if rough is None:
         nothing = trivial(problem, "sandwich within budgets, stopped", Status.STOPPED)
         if clock.stopped():

@@ -18,7 +18,7 @@ from choral.problem.solution import Status
 from choral.proofs.purpose import PurposeBound
 from choral.solvers.lines.chords import SQUARE, Chords, interpolated_multipliers
 from choral.solvers.lines.interior_point import InteriorPoint
-from choral.solvers.lines.refinement import Aim, enclosed
+from choral.solvers.lines.refinement import Aim, Equations, enclosed
 from choral.solvers.lines.thinning import thinned
 from choral.solvers.runs import best_runs
 
@@ -72,7 +72,7 @@ class SquaresByChords:
             progress(value * unit, bound * unit, message)
 
         cells = Chords.over(SQUARE, p, M, q, ends=(0.0, 1.0))
-        found = enclosed(cells, p, M, Aim(spare, self.rel_tol, say, stopped))
+        found = enclosed(cells, Equations(p, M), Aim(spare, self.rel_tol, say, stopped))
         z = thinned(found.z, p, M, lambda masses: float(squares_loss(masses.sum(axis=0), q @ masses).sum()))
         z = _fewer(p, q, M, z, self.codes, CODES_SHARE * spare, stopped)
         knots = found.cells.knots

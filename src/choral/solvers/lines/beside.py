@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from choral.problem.kernel import Floats
 from choral.problem.solution import ExactChannel
 from choral.proofs.lines import LinesBound
-from choral.solvers.lines.budget_cells import GRID_STEP, regular
-from choral.solvers.lines.budget_program import Answer, Group, proved
-from choral.solvers.lines.regular_cells import RegularCells
+from choral.solvers.lines.budget_program import Group
+from choral.solvers.lines.cells import Cells, Next
+from choral.solvers.lines.refinement import Constraints, proved
 
 AIM = 0.8
 """Share of the tolerance at which a search ends: the rest is for joining codes and for exact arithmetic."""
@@ -66,11 +67,12 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Proved:
-    """Lines with multipliers for groups, and what they prove that is told within the budgets of these at most."""
+    """Cells with multipliers, what they prove that is told within budgets of these groups at most, and the last program."""
 
     bound: LinesBound
-    coefficients: Floats
-    answer: Answer
+    cells: Cells
+    nu: Floats
+    last: Next[Any]
     groups: tuple[Group, ...]
     told: float
 
@@ -84,17 +86,12 @@ class Proved:
         amount = {group.position: group.amount for group in groups}
         if any(group.kind == "ratio" for group in (*self.groups, *groups)):
             return None
-        priced = zip(self.answer.prices, self.groups, strict=True)
+        priced = zip(map(float, self.nu[0, self.nu.shape[1] - len(self.groups) :]), self.groups, strict=True)
         return self.told + sum(price * (amount[group.position] - group.amount) for price, group in priced)
 
-    def within(self, groups: Sequence[Group], Q: Floats, p: Floats, M: Floats) -> float:
+    def within(self, kept: Constraints) -> float:
         """What they prove within other budgets of the same groups."""
-        told = self.linear(groups)
-        if told is not None:
-            return told
-        cost, by_position = Q @ self.coefficients.T, {group.position: group for group in groups}
-        here, there = self.groups, [by_position[position] for position in self.positions]
-        return self.told + proved(cost, p, M, here, self.answer) - proved(cost, p, M, there, self.answer)
+        return self.cells.prior_cost - proved(self.cells, kept, self.nu)[0]
 
 
 @dataclass
@@ -108,27 +105,22 @@ class Beside:
     begin.
     """
 
-    several: bool = False
-    """Whether there are points enough for grids, and for a channel that tells everything."""
-    begun: bool = False
-    """Whether some search began."""
     channels: list[Known] = field(default_factory=list)
     proofs: list[Proved] = field(default_factory=list)
-    grids: dict[int, RegularCells] = field(default_factory=dict)
-    """By their fineness: points that are about as large share one."""
 
     def made(self, exact: ExactChannel) -> None:
         """The last channel is this one in integers."""
         self.channels[-1] = replace(self.channels[-1], exact=exact)
 
     def nearest(self, groups: Sequence[Group]) -> Proved | None:
-        """What was proved for budgets that are nearest to these, as a ratio."""
+        """What was proved for budgets of the same groups that are nearest to these, as a ratio."""
         amount = {group.position: group.amount for group in groups}
+        alike = [proof for proof in self.proofs if proof.groups and proof.positions == tuple(amount)]
 
         def away(proof: Proved) -> float:
             return abs(math.log(sum(amount[g.position] / g.amount for g in proof.groups) / len(proof.groups)))
 
-        return min((proof for proof in self.proofs if proof.groups), key=away, default=None)
+        return min(alike, key=away, default=None)
 
     def best(self, groups: Sequence[Group]) -> Known | None:
         """The channel that tells most of those that were made and are within these budgets as they are."""
@@ -163,10 +155,3 @@ class Beside:
         mean = told[inside, None] + share * (told - told[inside, None])
         i, j = divmod(int(mean.argmax()), len(known))
         return Mixture(float(mean[i, j]), float(share[i, j]), known[j], known[inside[i]])
-
-    def cells(self, fine: int, Q: Floats, p: Floats) -> RegularCells:
-        """Cells of a grid that is at least so fine, to be cut."""
-        fine = -(-fine // GRID_STEP) * GRID_STEP
-        if fine not in self.grids:
-            self.grids[fine] = regular(Q, p, fine)
-        return self.grids[fine].copied()

@@ -15,7 +15,6 @@ multipliers of the values are ν_l = Tᵀ π_l.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,11 +22,11 @@ import numpy as np
 
 from choral.problem.kernel import Floats
 from choral.solvers.lines.budget_elimination import LinesFirst, StatesFirst, roots, work
-from choral.solvers.lines.budget_program import Answer, Group
+from choral.solvers.lines.budget_program import Answer, Group, Multipliers
 from choral.solvers.lines.central_path import TINY, WARM_FLOOR, CentralPath, Pairs, Way
 from choral.solvers.lines.chunks import WORTH_THREADS, Array, Chunks, cores, threads
 from choral.solvers.lines.elimination import STACK
-from choral.solvers.lines.program import Stop
+from choral.solvers.lines.program import Stop, Watch
 
 ITERATIONS = 30
 """At most: ten to twenty reach what is asked for, or nothing does."""
@@ -55,16 +54,14 @@ FINEST = 1e-9
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where to begin: masses, multipliers of private rows and of values, and prices in bits per bit.
+class Warm:
+    """Where to begin: masses, and multipliers, with prices in bits per bit.
 
     Of budgets in bits alone: where there are factors, steps from what another program gave are short.
     """
 
     z: Floats
-    nu: Floats
-    by_group: list[Floats]
-    prices: list[float]
+    multipliers: Multipliers
 
 
 def by_interior_point(
@@ -72,16 +69,15 @@ def by_interior_point(
     p: Floats,
     M: Floats,
     groups: Sequence[Group],
-    seconds: float,
     accuracy: float,
-    start: Start | None = None,
+    start: Warm | None = None,
     should_stop: Stop | None = None,
+    watch: Watch | None = None,
 ) -> Answer | None:
-    """The best that is found of the program's answer, to this accuracy (bits) or as near to it as floats and time allow.
+    """The best that is found of the program's answer, to this accuracy (bits) or as near to it as floats allow.
 
     None where no channel was found; `start` may be any channel.
     """
-    deadline = time.monotonic() + seconds
     states, lines = cost.shape
     large = min(work(states, lines, M.shape[1] + sum(group.values for group in groups))) >= WORTH_THREADS
     workers = cores() if large else 1
@@ -89,11 +85,10 @@ def by_interior_point(
         path = _Path(cost, p, M, groups, accuracy, start, Chunks(states, -(-states // workers), pool, workers))
 
         def over() -> bool:
-            stopped = time.monotonic() > deadline or (should_stop is not None and should_stop())
-            return stopped or not math.isfinite(path.cost - path.bound)
+            return (should_stop is not None and should_stop()) or not math.isfinite(path.cost - path.bound)
 
-        path.follow(ITERATIONS, over)
-        return path.answer()
+        steps, _ = path.follow(ITERATIONS, over, watch)
+        return path.answer(steps)
 
 
 class _Path(CentralPath):
@@ -112,7 +107,7 @@ class _Path(CentralPath):
         M: Floats,
         groups: Sequence[Group],
         accuracy: float,
-        start: Start | None,
+        start: Warm | None,
         chunks: Chunks,
     ) -> None:
         self.groups, self.accuracy = groups, accuracy
@@ -180,7 +175,7 @@ class _Path(CentralPath):
 
     # -- where it begins
 
-    def begin(self, start: Start | None) -> list[Pairs]:
+    def begin(self, start: Warm | None) -> list[Pairs]:
         """A point inside: from a channel with one code per line, or from the uniform one; what budgets have left there."""
         C, p, z = self.C, self.p, self.uniform.copy()
         if start is not None:
@@ -194,9 +189,10 @@ class _Path(CentralPath):
             self.nu[:, self.v :] = pull @ self.T
             self.centred(barrier)
         else:
-            price, pull = np.maximum(np.array(start.prices) / math.log(2), 1e-6), sides
-            self.nu[:] = np.hstack([start.nu, *start.by_group])
-            idle = (np.array(start.prices) == 0)[self.of]
+            given = start.multipliers
+            price, pull = np.maximum(np.array(given.prices) / math.log(2), 1e-6), sides
+            self.nu[:] = np.hstack([given.nu, *given.by_group])
+            idle = (np.array(given.prices) == 0)[self.of]
             self.nu[:, self.r :][:, idle] = (-price[self.of] * log)[:, idle]
             barrier = self.centred(boost=WARM_BOOST)
             price = np.maximum(price, barrier / left)
@@ -259,8 +255,8 @@ class _Path(CentralPath):
         lam, nu, price, pull = self.system.direction(self.main.g, *(pairs.g for pairs in self.beside))
         return Way(lam, nu), [-price, -pull]
 
-    def answer(self) -> Answer | None:
-        """The best channel, within the budgets up to rounding, and the multipliers that prove most, if there is a channel."""
+    def answer(self, steps: int) -> Answer | None:
+        """After so many steps the best channel, within the budgets up to rounding, and what proves most; None without one."""
         if not math.isfinite(self.gap):
             self.keep()
         if not math.isfinite(self.gap):
@@ -275,7 +271,7 @@ class _Path(CentralPath):
             by_group.append(proving[:, start : start + group.values])
             priced.append(next(bits) if group.kind == "leakage" else 0.0)
         shares = self.kept / self.kept.sum(axis=1, keepdims=True)
-        return Answer(shares, proving[:, : self.r], by_group, priced, self.gap)
+        return Answer(proving[:, : self.r], by_group, priced, shares, self.gap, steps)
 
 
 class _Newton:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from choral.describe.entropy import weighted_entropies
-from choral.errors import SolverError
 from choral.problem.kernel import Floats, Problem, conditional
-from choral.proofs.lines import LinesBound
-from choral.solvers.lines.budget_cells import GRID_BITS
-from choral.solvers.lines.regular_cells import RegularCells
 
 NEVER_REACHED = 1e-9
 """A budget that is larger than what all states leak, less this, in bits, is none."""
@@ -64,21 +57,21 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a program gave: p(l | s), multipliers for the equations and the groups' values, and prices.
+class Multipliers:
+    """Of every line, for the equations and for the groups' values; and prices, one for each group."""
 
-    `gap` is what the multipliers prove less than the channel costs.
-    """
-
-    shares: Floats
     nu: Floats
     by_group: list[Floats]
     prices: list[float]
-    gap: float = 0.0
 
-    def at(self, lines: NDArray[np.int64]) -> Answer:
-        """With the multipliers of these lines, some perhaps more than once."""
-        return replace(self, nu=self.nu[lines], by_group=[nu[lines] for nu in self.by_group])
+
+@dataclass(frozen=True)
+class Answer(Multipliers):
+    """What a program gave, after so many steps: multipliers, and p(l | s). `gap` is what they prove less than it costs."""
+
+    shares: Floats
+    gap: float = 0.0
+    steps: int = 0
 
 
 def budgeted_groups(problem: Problem) -> list[Group]:
@@ -93,7 +86,7 @@ def budgeted_groups(problem: Problem) -> list[Group]:
     return groups
 
 
-def reduced(cost: Floats, M: Floats, groups: Sequence[Group], answer: Answer) -> Floats:
+def reduced(cost: Floats, M: Floats, groups: Sequence[Group], answer: Multipliers) -> Floats:
     """Costs of states and lines less what the multipliers say."""
     found = cost - M @ answer.nu.T
     for group, nu in zip(groups, answer.by_group, strict=True):
@@ -103,42 +96,13 @@ def reduced(cost: Floats, M: Floats, groups: Sequence[Group], answer: Answer) ->
     return found
 
 
-def proved(cost: Floats, p: Floats, M: Floats, groups: Sequence[Group], answer: Answer) -> float:
-    """What the multipliers prove about H(W|Y), up to rounding; also within other budgets than they were found for."""
+def proved(cost: Floats, p: Floats, M: Floats, groups: Sequence[Group], answer: Multipliers) -> float:
+    """What the multipliers prove about H(W|Y), up to rounding; also within other budgets than they were found for.
+
+    Of some states it is their part in that.
+    """
     allowed = 0.0
     for group, price in zip(groups, answer.prices, strict=True):
         if group.kind == "leakage":
             allowed += price * (group.entropy / math.log(2) - group.amount)
-    return float(p @ reduced(cost, M, groups, answer).min(axis=1)) + allowed
-
-
-def lines_of(
-    problem: Problem,
-    cells: RegularCells,
-    ids: list[int],
-    rows: tuple[int, ...],
-    groups: Sequence[Group],
-    answer: Answer,
-) -> LinesBound:
-    """The multipliers, which belong to these rows of P and to the values of the groups, as a proof."""
-    number: dict[tuple[int, ...], int] = {}
-    indexed = [tuple(number.setdefault(vertex, len(number)) for vertex in cells.vertices(cell)) for cell in ids]
-    start = list(itertools.accumulate((len(group.values) for group in problem.groups), initial=0))
-    prices = [Fraction(0)] * len(problem.groups)
-    listed = [list(map(float, row)) for row in answer.nu]
-    every = list(rows)
-    for group, nu, price in zip(groups, answer.by_group, answer.prices, strict=True):
-        prices[group.position] = Fraction(price)
-        every += range(start[group.position], start[group.position] + group.values)
-        for row, more in zip(listed, nu.tolist(), strict=True):
-            row += more
-    if not all(math.isfinite(x) for row in listed for x in row):
-        raise SolverError("A multiplier is not finite.", "Loosen the budget, or report this.")
-    return LinesBound(
-        1 << GRID_BITS,
-        tuple(number),
-        tuple(indexed),
-        tuple(every),
-        tuple(tuple(Fraction(x) for x in row) for row in listed),
-        tuple(prices),
-    )
+    return float(p @ reduced(cost, M, groups, answer).min(axis=1)) + allowed * float(p.sum())

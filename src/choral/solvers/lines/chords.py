@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from choral.describe.entropy import binary_entropies
 from choral.proofs.lines import LinesBound
+from choral.solvers.lines.cells import EVERY, Codes, Next
 from choral.solvers.lines.chunks import Array
 from choral.solvers.lines.partition import whiten
 from choral.solvers.lines.program import LPResult
-from choral.solvers.lines.refinement import EVERY, Codes, Next
 
 KNOT_GRID = 2**62
 """Knots are rounded to this grid for the certificate, finer than floats; the bound is computed for the rounded ones."""
@@ -46,6 +46,8 @@ GAIN = 8.0
 """By which a cut divides the error of its cell, as measured: no more cells are cut than bring the error to the target."""
 LEAST_GROWTH = 8
 """... but at least one in this many lines, so that levels do not become many."""
+OF_WIDTH = 0.6
+"""What even cells leave open in bits, times their number squared, over the squared width of all: of tables, as measured."""
 USED = 1e-7
 """Lines with more mass than this have a part in the target."""
 CENTRE = 0.8
@@ -210,8 +212,26 @@ class Chords:
 
     def first(self) -> Chords:
         """The cells of the first level."""
-        lines = FIRST_LINES if self.M.shape[1] <= MANY_EQUATIONS else FEWER_LINES
+        return self.even(FIRST_LINES if self.M.shape[1] <= MANY_EQUATIONS else FEWER_LINES)
+
+    def even(self, lines: int) -> Chords:
+        """So many cells of one width, as coordinates have it."""
         return self._with(np.linspace(self.at[0], self.at[-1], lines + 1))
+
+    def enough(self, wanted: float) -> Chords:
+        """Even cells with which the interval is about as wide as is wanted."""
+        width = float(self.at[-1] - self.at[0])
+        return self.even(max(FIRST_LINES, math.ceil(width * math.sqrt(OF_WIDTH / wanted))))
+
+    def after(self, last: Next[Chords]) -> Next[Chords]:
+        """These cells with masses and multipliers of others: as large a part as cells have in common, and interpolated."""
+        old, z, nu = last.cells, last.z, last.nu
+        assert z is not None
+        assert nu is not None
+        ends = np.minimum(old.at[1:, None], self.at[1:]), np.maximum(old.at[:-1, None], self.at[:-1])
+        common = np.maximum(ends[0] - ends[1], 0.0)
+        shares = common / common.sum(axis=1, keepdims=True)
+        return Next(self, z @ shares, interpolated_multipliers(old.knots, nu, self.knots, self.curve))
 
     def simple_bounds(self) -> Iterator[tuple[Chords, Array]]:
         """Multipliers that regress q on M: exact where M determines q."""

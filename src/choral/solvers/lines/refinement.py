@@ -2,26 +2,39 @@
 
 Cells are what differs: chords of a curve, simplices of a tiling. They say what their lines cost, what a channel costs in
 truth, and how they are cut where codes cost more than their lines say. The unit of every cost is the cells' own: bits, or
-parts of a squared range. Whatever ends the search the interval is valid and the channel is private to rounding.
+parts of a squared range. What channels must keep differs too: equations (`Equations`), or budgets beside them. Whatever ends
+the search the interval is valid and the channel keeps what it must, to rounding.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Generic, Protocol, Self, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Generic, Literal
 
 import numpy as np
 
+from choral.errors import TooLargeError
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
+from choral.solvers.lines.cells import EVERY, Cells, CellsT, Codes, Next
 from choral.solvers.lines.chunks import Array
 from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.memory import fits, too_large
 from choral.solvers.lines.partition import Basis
-from choral.solvers.lines.program import LineSolver, LPResult, equality_error, repaired_bound, rounding_margin
+from choral.solvers.lines.program import (
+    LineSolver,
+    LPResult,
+    Stop,
+    Watch,
+    equality_error,
+    repaired_bound,
+    rounding_margin,
+)
 
 Progress = Callable[[float, float, str], None]
 Ahead = Callable[[int], None]
@@ -66,91 +79,113 @@ LEVELS = 30
 
 PIECE = 16_384
 """States for which lines are computed at once: of very many, no more than this."""
-EVERY = slice(None)
-
-CellsT = TypeVar("CellsT", bound="Cells")
-
-
-@dataclass(frozen=True)
-class Codes:
-    """The codes of a channel: masses, means (or posteriors), and what each costs beyond its line."""
-
-    mass: Array
-    mean: Array
-    error: Array
-
-
-@dataclass(frozen=True)
-class Next(Generic[CellsT]):
-    """Cells that were cut, a feasible channel on their lines, and multipliers with which the bound does not fall."""
-
-    cells: CellsT
-    z: Array | None
-    nu: Array | None
 
 
 @dataclass(frozen=True)
 class Start(Generic[CellsT]):
-    """Cells of the first level, with multipliers, and what their search had for a target."""
+    """What is there before a search: the first level, and the accuracy of its program; a channel; and what another proof says
+    that no channel saves more than."""
 
-    cells: CellsT
-    nu: Array
-    target: float
+    first: Next[CellsT] | None = None
+    accuracy: float | None = None
+    channel: Array | None = None
+    most: float = math.inf
 
 
-class Cells(Protocol):
-    """Lines below a concave cost, one per cell."""
+class Constraints(ABC):
+    """What channels must keep, the programs over lines that keep it, and what multipliers prove of all that do."""
 
-    @property
-    def lines(self) -> int:
-        """How many there are."""
-        ...
-
-    @property
-    def prior_cost(self) -> float:
-        """What a code that tells nothing costs."""
-        ...
+    p: Array
 
     @property
-    def least_cost(self) -> float:
-        """What a code that tells the state costs."""
-        ...
+    @abstractmethod
+    def accuracies(self) -> tuple[float, float]:
+        """The share of a search's gap to which its programs are solved (more would be lost at the next refinement), but no
+        further than the other of its target."""
 
-    def costs(self, rows: slice = EVERY) -> Array:
-        """C[s, l]: line l at state s, of these states."""
-        ...
+    @property
+    def layout(self) -> Literal["C", "F"]:
+        """Whether costs lie in memory state by state or line by line."""
+        return "C"
 
-    def codes(self, z: Array) -> Codes:
-        """The codes of a channel with one per line."""
-        ...
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Multipliers of a line."""
 
-    def channel(self, z: Array) -> Array:
-        """The channel as it is reported: perhaps with codes joined that are too rare to matter."""
-        ...
+    @abstractmethod
+    def check(self, lines: int) -> None:
+        """Raise `TooLargeError`, before it is taken, where a program of so many lines would not fit the memory."""
 
-    def cost(self, z: Array) -> float:
-        """What any channel costs in truth."""
-        ...
+    @abstractmethod
+    def solve(
+        self, C: Array, accuracy: float, z: Array | None, nu: Array | None, stop: Stop, watch: Watch | None
+    ) -> LPResult:
+        """The channel that costs least, to this accuracy or nearly, from masses and multipliers on if there are some."""
 
-    def first(self) -> Self:
-        """The cells of the first level."""
-        ...
+    @abstractmethod
+    def bound(self, C: Array, rows: slice, nu: Array) -> float:
+        """What multipliers prove that these states cost at least."""
 
-    def simple_bounds(self) -> Iterator[tuple[Self, Array]]:
-        """Other cells with multipliers that may prove something before anything is solved: none unless there is a way."""
-        return iter(())
+    @abstractmethod
+    def margin(self, C: Array, rows: slice, nu: Array) -> float:
+        """The rounding error of that."""
 
-    def finer(self, codes: Codes, nu: Array) -> Iterator[tuple[Self, Array]]:
-        """Finer cells with multipliers that may prove more than these: none unless there is a way."""
-        return iter(())
+    @abstractmethod
+    def keeps(self, z: Array) -> bool:
+        """Whether a channel keeps them, to rounding."""
 
-    def refined(self, lp: LPResult, codes: Codes, target: float) -> Next[Self]:
-        """The cells of the next level."""
-        ...
 
-    def proof(self, nu: Array, rows: tuple[int, ...]) -> LinesBound:
-        """The cells, also after they were refined, with their multipliers, which belong to these rows of P."""
-        ...
+@dataclass(frozen=True)
+class Equations(Constraints):
+    """Mᵀ z_l = 0 for every line, beside the masses p of the states."""
+
+    p: Array
+    M: Array
+    solver: LineSolver = field(default_factory=InteriorPoint)
+
+    @cached_property
+    def basis(self) -> Basis:
+        """What the programs share."""
+        return Basis.of(self.p, self.M)
+
+    @property
+    def accuracies(self) -> tuple[float, float]:
+        """The solver's."""
+        return self.solver.of_gap, self.solver.of_target
+
+    @property
+    def layout(self) -> Literal["C", "F"]:
+        """The solver's."""
+        return self.solver.layout
+
+    @property
+    def width(self) -> int:
+        """One for each equation."""
+        return int(self.M.shape[1])
+
+    def check(self, lines: int) -> None:
+        """Raise where it would not fit."""
+        if not fits(self.basis.sizes, lines, self.solver.threads):
+            raise too_large(self.basis.sizes, lines, self.solver.threads)
+
+    def solve(
+        self, C: Array, accuracy: float, z: Array | None, nu: Array | None, stop: Stop, watch: Watch | None
+    ) -> LPResult:
+        """By the solver."""
+        return replace(self.solver, tolerance=accuracy).solve(C, self.p, self.M, z, stop, watch, nu, self.basis)
+
+    def bound(self, C: Array, rows: slice, nu: Array) -> float:
+        """Their least reduced costs."""
+        return repaired_bound(C, self.p[rows], self.M[rows], nu)
+
+    def margin(self, C: Array, rows: slice, nu: Array) -> float:
+        """By the size of what is added up."""
+        return rounding_margin(C, self.p[rows], self.M[rows], nu)
+
+    def keeps(self, z: Array) -> bool:
+        """To rounding."""
+        return equality_error(z, self.p, self.M) <= FEASIBILITY
 
 
 @dataclass(frozen=True)
@@ -167,9 +202,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Enclosure(Generic[CellsT]):
-    """A private channel with its information, and cells with multipliers that prove `upper_bound`.
+    """A channel with its information, and cells with multipliers that prove that no channel saves more than `proves`.
 
-    ``z`` is p(s, y), one row per state; ``last`` are the cells and the multipliers of the last program.
+    ``z`` is p(s, y), one row per state; ``last`` is the last program: its cells, masses and multipliers. The upper bound is
+    what was known before where that is less.
     """
 
     z: Array
@@ -179,7 +215,8 @@ class Enclosure(Generic[CellsT]):
     upper_bound: float
     history: tuple[Level, ...]
     status: Status
-    last: tuple[CellsT, Array]
+    last: Next[CellsT]
+    proves: float
 
     @property
     def gap(self) -> float:
@@ -196,57 +233,52 @@ class Enclosure(Generic[CellsT]):
         return self.cells.proof(self.nu, rows)
 
 
-def enclosed(
-    cells: CellsT,
-    p: Array,
-    M: Array,
-    aim: Aim,
-    solver: LineSolver | None = None,
-    start: Start[CellsT] | None = None,
-) -> Enclosure[CellsT]:
-    """Enclose what a private channel can save of the prior's cost, from one cell (or few) on.
+def enclosed(cells: CellsT, kept: Constraints, aim: Aim, start: Start[CellsT] | None = None) -> Enclosure[CellsT]:
+    """Enclose what a channel that keeps the constraints can save of the prior's cost, from one cell (or few) on.
 
     Ends as `aim` says, or when the next level would not fit the memory; raises `TooLargeError`, before anything is taken,
-    where the first does not. With a ``start`` the first level is solved whatever `aim.stopped` says: a solver that is stopped
-    makes a channel of it.
+    where the first does not and nothing was found before. A first level with an accuracy is solved whatever `aim.stopped`
+    says: a solver that is stopped makes a channel of it.
     """
-    best = _Best(cells, p, M, aim.progress)
-    solver = solver or InteriorPoint()
+    start = start or Start()
+    best = _Best(cells, kept, aim.progress, start)
 
     def wanted() -> float:
         return aim.wanted(best.information)
 
     if best.gap <= wanted():
         return best.result(Status.OPTIMAL)
-    following = Next(cells.first(), None, None) if start is None else Next(start.cells, None, start.nu)
-    idle, basis = 0, Basis.of(p, M)
+    following = start.first or Next(cells.first(), None, None)
+    idle = 0
     for level in range(LEVELS):
-        cells, z0, nu0 = following.cells, following.z, following.nu
+        cells = following.cells
+        given = start.accuracy if level == 0 else None
         aim.ahead(cells.lines)
-        if aim.stopped() and not (level == 0 and start):
+        if aim.stopped() and given is None:
             return best.result(Status.STOPPED)
-        if not fits(basis.sizes, cells.lines, solver.threads):
-            if level == 0:
-                raise too_large(basis.sizes, cells.lines, solver.threads)
+        try:
+            kept.check(cells.lines)
+        except TooLargeError:
+            if level == 0 and best.information == 0:
+                raise
             best.say(f"{cells.lines} lines would not fit the memory")
             break
         before, began = best.gap, time.monotonic()
-        if level == 0 and start is not None:
-            accuracy = max(solver.of_target * start.target, LEAST_ACCURACY)
-        else:
-            accuracy = max(HARDER**idle * max(solver.of_target * wanted(), solver.of_gap * best.gap), LEAST_ACCURACY)
-        C = np.empty((len(p), cells.lines), order=solver.layout)
-        for begin in range(0, len(p), PIECE):
+        of_gap, of_target = kept.accuracies
+        usual = max(of_target * wanted(), of_gap * best.gap)
+        accuracy = HARDER**idle * usual if given is None else given
+        C = np.empty((len(kept.p), cells.lines), order=kept.layout)
+        for begin in range(0, len(C), PIECE):
             C[begin : begin + PIECE] = cells.costs(slice(begin, begin + PIECE))
         watch = best.watcher(level, cells.lines)
-        lp = replace(solver, tolerance=accuracy).solve(C, p, M, z0, aim.stopped, watch, nu0, basis)
+        lp = kept.solve(C, max(accuracy, LEAST_ACCURACY), following.z, following.nu, aim.stopped, watch)
         codes = best.record(cells, C, lp, time.monotonic() - began)
         if best.gap <= wanted():
             return best.result(Status.OPTIMAL)
         if lp.status == "stopped":
             return best.result(Status.STOPPED)
         if lp.status == "stalled" and best.gap > 0.9 * before:
-            if z0 is None:
+            if following.z is None:
                 return best.result(Status.STALLED)
             following = Next(cells, None, None)  # the same cells again, from a cold start
             continue
@@ -257,31 +289,37 @@ def enclosed(
     return best.result(Status.LEVEL_LIMIT)
 
 
-def proved(cells: Cells, p: Array, M: Array, nu: Array) -> tuple[float, float]:
+def proved(cells: Cells, kept: Constraints, nu: Array) -> tuple[float, float]:
     """What cells with multipliers prove, and the rounding error of that; in pieces of the states."""
     dual = margin = 0.0
-    for start in range(0, len(p), PIECE):
+    for start in range(0, len(kept.p), PIECE):
         rows = slice(start, start + PIECE)
         C = cells.costs(rows)
-        dual += repaired_bound(C, p[rows], M[rows], nu)
-        margin += rounding_margin(C, p[rows], M[rows], nu)
+        dual += kept.bound(C, rows, nu)
+        margin += kept.margin(C, rows, nu)
     return dual, margin
 
 
 class _Best(Generic[CellsT]):
     """The best interval so far, with the channel and the cells that prove it."""
 
-    def __init__(self, cells: CellsT, p: Array, M: Array, progress: Progress | None) -> None:
-        self.p, self.M, self.progress = p, M, progress
+    def __init__(self, cells: CellsT, kept: Constraints, progress: Progress | None, start: Start[CellsT]) -> None:
+        self.kept, self.progress, self.most = kept, progress, start.most
         self.prior_cost = cells.prior_cost
         self.everything = cells.prior_cost - cells.least_cost
-        self.z, self.information = p[:, None].copy(), 0.0
+        self.z, self.information = kept.p[:, None].copy(), 0.0
+        if start.channel is not None and (saved := self.prior_cost - cells.cost(start.channel)) > 0:
+            self.z, self.information = start.channel, saved
         self.history: list[Level] = []
-        self.last = cells, np.zeros((cells.lines, M.shape[1]))
-        self.cells, self.nu, self.upper_bound = cells, np.zeros((cells.lines, M.shape[1])), math.inf
+        self.cells, self.nu, self.proves = cells, np.zeros((cells.lines, kept.width)), math.inf
+        self.last = Next(cells, None, self.nu)
         self._keep(cells, self.nu)
         for other, nu in cells.simple_bounds():
             self._keep(other, nu)
+
+    @property
+    def upper_bound(self) -> float:
+        return min(self.most, self.proves)
 
     @property
     def gap(self) -> float:
@@ -301,13 +339,13 @@ class _Best(Generic[CellsT]):
 
     def record(self, cells: CellsT, C: Array, lp: LPResult, seconds: float) -> Codes:
         """Keep what the level improved; return the codes of its channel."""
-        self.last = cells, lp.nu
+        self.last = Next(cells, lp.z, lp.nu)
         codes = cells.codes(lp.z)
         z = cells.channel(lp.z)
         saved = self.prior_cost - cells.cost(z)
-        if saved > self.information and equality_error(z, self.p, self.M) <= FEASIBILITY:
+        if saved > self.information and self.kept.keeps(z):
             self.information, self.z = saved, z
-        self._keep(cells, lp.nu, C, lp.dual)
+        self._keep(cells, lp.nu, (lp.dual, self.kept.margin(C, EVERY, lp.nu)))
         for other, nu in cells.finer(codes, lp.nu):
             self._keep(other, nu)
         self.history.append(Level(cells.lines, lp.iterations, self.information, self.upper_bound, seconds, lp.status))
@@ -319,18 +357,17 @@ class _Best(Generic[CellsT]):
         if self.progress is not None:
             self.progress(self.information, min(self.upper_bound, self.everything), message)
 
-    def _keep(self, cells: CellsT, nu: Array, C: Array | None = None, dual: float | None = None) -> None:
+    def _keep(self, cells: CellsT, nu: Array, found: tuple[float, float] | None = None) -> None:
         """Keep the certificate if its bound, less its rounding error, is the best."""
-        if C is None or dual is None:
-            dual, margin = proved(cells, self.p, self.M, nu)
-        else:
-            margin = rounding_margin(C, self.p, self.M, nu)
+        dual, margin = found or proved(cells, self.kept, nu)
         bound = self.prior_cost - dual + margin
-        if bound < self.upper_bound:
-            self.upper_bound, self.cells, self.nu = bound, cells, nu
+        if bound < self.proves:
+            self.proves, self.cells, self.nu = bound, cells, nu
 
     def result(self, status: Status) -> Enclosure[CellsT]:
+        """What was found, ended like this."""
         upper_bound = max(self.upper_bound, self.information)
+        history = tuple(self.history)
         return Enclosure(
-            self.z, self.cells, self.nu, self.information, upper_bound, tuple(self.history), status, self.last
+            self.z, self.cells, self.nu, self.information, upper_bound, history, status, self.last, self.proves
         )

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choral.solvers.lines.annealing import Annealing
+from choral.solvers.lines.cells import Next
 from choral.solvers.lines.chords import Chords
 from choral.solvers.lines.chunks import Array
+from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.joining import joined
 from choral.solvers.lines.program import LineSolver
-from choral.solvers.lines.refinement import Aim, Enclosure, Start, enclosed, nothing_ahead, proved
+from choral.solvers.lines.refinement import Aim, Enclosure, Equations, Start, enclosed, nothing_ahead, proved
 
 MANY = 32_768
 """States from which a sample comes first, as measured from 65 536 on; with half of these the interior point takes seconds."""
@@ -43,17 +45,17 @@ def chords_enclosed(
     if solver is None and len(p) >= MANY and M.shape[1] <= MOST_EQUATIONS:
         start = _started(cells, p, M, aim)
         solver = None if start is None else Annealing()
-    found = enclosed(cells, p, M, aim, solver, start)
-    return found if start is None else _shorter(found, p, M, aim.wanted(found.information))
+    kept = Equations(p, M, solver or InteriorPoint())
+    found = enclosed(cells, kept, aim, start)
+    return found if start is None else _shorter(found, kept, aim.wanted(found.information))
 
 
-def _shorter(found: Enclosure[Chords], p: Array, M: Array, target: float) -> Enclosure[Chords]:
+def _shorter(found: Enclosure[Chords], kept: Equations, target: float) -> Enclosure[Chords]:
     """With a proof of fewer lines, within the target or a little wider."""
     cells, nu = joined(found.cells, found.nu, max(OF_GAP * found.gap, OF_ROOM * (target - found.gap)))
-    dual, margin = proved(cells, p, M, nu)
-    return replace(
-        found, cells=cells, nu=nu, upper_bound=max(found.upper_bound, found.cells.prior_cost - dual + margin)
-    )
+    dual, margin = proved(cells, kept, nu)
+    bound = max(found.upper_bound, cells.prior_cost - dual + margin)
+    return replace(found, cells=cells, nu=nu, upper_bound=bound, proves=bound)
 
 
 def _started(cells: Chords, p: Array, M: Array, aim: Aim) -> Start[Chords] | None:
@@ -68,9 +70,10 @@ def _started(cells: Chords, p: Array, M: Array, aim: Aim) -> Start[Chords] | Non
             aim.progress(0.0, everything, f"a sample of {len(who)} states: {message}")
 
     few = replace(cells, p=weight, M=equations, q=cells.q[who])
-    found = enclosed(few, weight, equations, replace(aim, progress=say, ahead=nothing_ahead))
-    last, nu = found.last
-    return Start(replace(cells, knots=last.knots, at=last.at), nu, aim.wanted(found.information))
+    found = enclosed(few, Equations(weight, equations), replace(aim, progress=say, ahead=nothing_ahead))
+    last = found.last
+    whole = replace(cells, knots=last.cells.knots, at=last.cells.at)
+    return Start(Next(whole, None, last.nu), Annealing.of_target * aim.wanted(found.information))
 
 
 def sample(p: Array, M: Array, q: Array, draws: int) -> tuple[NDArray[np.int64], Array]:

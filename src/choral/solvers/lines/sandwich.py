@@ -15,8 +15,9 @@ from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import ExactChannel, Proof, Status
 from choral.solvers.lines.chords import ENTROPY, Chords
+from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.program import LineSolver
-from choral.solvers.lines.refinement import Aim, Enclosure, enclosed
+from choral.solvers.lines.refinement import Aim, Enclosure, Equations, enclosed
 from choral.solvers.lines.sample import chords_enclosed
 from choral.solvers.lines.simplex import Simplices
 from choral.solvers.lines.thinning import thinned
@@ -65,7 +66,8 @@ def sandwiched(
     """Enclose the largest I(W;Y) over private channels, in bits: p(s), centred equations M, and P(w | s), a row per state."""
     if Q.shape[1] == 2:
         return chords_enclosed(Chords.over(ENTROPY, p, M, Q[:, 1]), p, M, aim, solver)
-    return enclosed(Simplices.over(p, Q, aim.tol, aim.stopped), p, M, aim, solver)
+    kept = Equations(p, M, solver or InteriorPoint())
+    return enclosed(Simplices.over(p, Q, aim.tol, aim.stopped), kept, aim)
 
 
 def conditional_entropy(z: Floats, Q: Floats) -> float:

@@ -16,9 +16,9 @@ import numpy as np
 
 from choral.describe.entropy import entropies, weighted_entropies
 from choral.proofs.lines import LinesBound
+from choral.solvers.lines.cells import EVERY, Cells, Codes, Next
 from choral.solvers.lines.chunks import Array
 from choral.solvers.lines.program import LPResult
-from choral.solvers.lines.refinement import EVERY, Cells, Codes, Next
 from choral.solvers.lines.regular_cells import RegularCells, Vertex, to_grid
 
 GRID_BITS = 36
