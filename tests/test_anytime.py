@@ -27,7 +27,8 @@ from choral.design.solvers import choose
 from choral.errors import ProblemError
 from choral.exact.repair import repair
 from choral.problem.form import Form, form_of
-from choral.problem.pose import pose
+from choral.problem.pose import problem_of
+from choral.problem.question import Question
 from choral.problem.solution import Status, floats_of
 from choral.solvers import enumeration
 from choral.solvers.lines.factors import inverse_roots
@@ -89,12 +90,19 @@ def test_a_short_time_limit_is_kept_and_the_interval_holds():
 
 
 @pytest.mark.parametrize(
-    ("law", "order"),
-    [(sensors(8), 1), (a_law(1, 2, (4, 5, 7)), 1), (a_law(1, 3, (3, 3, 3)), 1), (a_law(2, 2, (3,) * 4), 2)],
+    ("law", "asked"),
+    [
+        (sensors(8), {}),
+        (a_law(1, 2, (4, 5, 7)), {}),
+        (a_law(1, 3, (3, 3, 3)), {}),
+        (a_law(2, 2, (3,) * 4), {"order": 2}),
+        (a_law(1, 2, (4, 5, 7)), {"leakage": {"X1": "0.01", "X2": "0.02"}}),
+        (a_law(1, 3, (3, 3, 5)), {"ratio": {"X1": "1.1", "X2": "1.2", "X3": "1.05"}}),
+    ],
 )
-def test_what_comes_after_a_search_is_estimated_from_sizes(law, order):
+def test_what_comes_after_a_search_is_estimated_from_sizes(law, asked):
     """In processor time: a busy machine does not matter."""
-    problem = pose(law, order=order)
+    problem = problem_of(law, Question(**asked))
     limits = Limits(rel_tol=1e-2, verified=True)
     with limits.running() as clock:
         solution = choose(problem, form := form_of(problem), "sandwich").run(problem, form, clock)
@@ -107,13 +115,14 @@ def test_what_comes_after_a_search_is_estimated_from_sizes(law, order):
     assert estimated < Afterwards.of(problem, form, limits).by_lines(10 * len(solution.bound.cells))
 
 
-def test_a_search_ends_where_its_proof_would_take_more_time_than_there_is(monkeypatch):
+@pytest.mark.parametrize("budgets", [{}, {"leakage": {"X1": "0.01"}}, {"ratio": {"X1": "1.1", "X2": "1.2"}}])
+def test_a_search_ends_where_its_proof_would_take_more_time_than_there_is(monkeypatch, budgets):
     law, usual = sensors(6), Afterwards.by_lines
     monkeypatch.setattr(Afterwards, "by_lines", lambda self, lines: usual(self, lines) if lines < 40 else 1e6)
-    d = ch.disclose(law, tol=1e-7, time_limit=1000)
+    d = ch.disclose(law, tol=1e-7, time_limit=1000, **budgets)
     assert d.status is Status.STOPPED
     assert 0 < d.information < d.upper_bound
-    whole = ch.disclose(law, tol=1e-7)
+    whole = ch.disclose(law, tol=1e-7, **budgets)
     assert whole.gap < d.gap
     assert len(whole.document["bound"]["cells"]) > len(d.document["bound"]["cells"])
     assert d.verify()["verified"]

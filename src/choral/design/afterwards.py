@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from choral.design.limits import Limits
-from choral.problem.form import Form
+from choral.problem.form import Form, constraints
 from choral.problem.kernel import Problem
 
 AT_LINE = 3e-7
@@ -62,10 +62,9 @@ class Afterwards:
     def of(cls, problem: Problem, form: Form, limits: Limits) -> Afterwards:
         """That of a channel for a problem, with at most as many codes in the end as the limits say."""
         groups = len(problem.groups) + len(problem.conditions) + len(problem.further)
+        rank = len(constraints(problem)[0]) if problem.budgets else form.rank  # budgets need no equations to be met
         codes = limits.codes or (form.nullity + 1 if limits.enough else MANY)
-        return cls(
-            problem.size, form.rank, groups, form.target_values, codes, limits.verified, limits.spare is not None
-        )
+        return cls(problem.size, rank, groups, form.target_values, codes, limits.verified, limits.spare is not None)
 
     @property
     def mixed(self) -> int:

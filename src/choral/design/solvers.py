@@ -31,7 +31,7 @@ from choral.solvers.exact_optimum import exact_optimum, mixed_from
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import by_lines_within
 from choral.solvers.lines.refinement import Aim
-from choral.solvers.lines.sandwich import MOST_VALUES, Rough, by_lines, conditional_entropy
+from choral.solvers.lines.sandwich import MOST_VALUES, by_lines, conditional_entropy
 from choral.solvers.lines.tangents import sharpened
 from choral.solvers.peeling import improved
 
@@ -227,9 +227,9 @@ class ByLines:
     def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
         """A channel near the optimum; where floats cannot come near it and points are few, the optimum by listing them."""
         if problem.budgets:
-            return _budgeted(problem, problem, clock)
+            return _budgeted(problem, problem, form, clock)
         limits = clock.limits
-        rough = _by_lines(problem, form, clock, clock.say)
+        rough = by_lines(problem, _aim(problem, form, clock, problem))
         few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
         channel, status = repair(problem, rough.channel), rough.status
         told = rough.history[-1][0] if rough.history else 0.0
@@ -268,9 +268,10 @@ class Coarse:
         """A channel that is good, not the best."""
         small = with_coarse_target(problem, _groups(problem))
         if problem.budgets:
-            return _budgeted(problem, small, clock)
+            return _budgeted(problem, small, form, clock)
         bound = GroupBound.best(problem)
-        rough = _by_lines(small, form, clock, _of_the_whole(problem, clock), proved=False)
+        aim = _aim(small, form, clock, problem)
+        rough = by_lines(small, replace(aim, rel_tol=max(aim.rel_tol or 0.0, ROUGHLY)))
         channel = repair(problem, sharpened(problem, rough.channel, clock.stopped))
         if problem.plain:
             channel = improved(problem, channel, clock.stopped)
@@ -339,15 +340,15 @@ def _lost(problem: Problem, channel: ExactChannel, history: Intervals) -> float:
     return history[-1][0] - (problem.entropy_of_target - conditional_entropy(masses, problem.posterior().T))
 
 
-def _by_lines(problem: Problem, form: Form, clock: Clock, say: Progress, proved: bool = True) -> Rough:
-    """A channel by lines, found in time for what comes after it, be it `proved` by its lines or by something simple."""
-    limits, after = clock.limits, Afterwards.of(problem, form, clock.limits)
+def _aim(problem: Problem, form: Form, clock: Clock, whole: Problem) -> Aim:
+    """When a search by lines ends: in time for what comes after it, with a proof by lines or (of a coarser target) none."""
+    limits, after, proved = clock.limits, Afterwards.of(problem, form, clock.limits), problem is whole
 
     def ahead(lines: int) -> None:
         clock.expect(after.by_lines(lines) if proved else after.simply())
 
-    enough = limits.rel_tol if proved else max(limits.rel_tol or 0.0, ROUGHLY)
-    return by_lines(problem, Aim(limits.tol, enough, say, clock.stopped, ahead))
+    say = clock.say if proved else _of_the_whole(whole, clock)
+    return Aim(limits.tol, limits.rel_tol, say, clock.stopped, ahead)
 
 
 def _of_the_whole(problem: Problem, clock: Clock) -> Progress:
@@ -371,11 +372,9 @@ def _beyond(problem: Problem) -> str:
     return "budgets" if problem.budgets else "further laws"
 
 
-def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
+def _budgeted(problem: Problem, small: Problem, form: Form, clock: Clock) -> Solution:
     """The best channel found within the budgets; its bound is by lines unless the target was made coarser."""
-    limits = clock.limits
-    say = clock.say if small is problem else _of_the_whole(problem, clock)
-    rough = by_lines_within(small, Aim(limits.tol, limits.rel_tol, say, clock.stopped), clock.beside)
+    rough = by_lines_within(small, _aim(small, form, clock, problem), clock.beside)
     if rough is None:
         nothing = trivial(problem, "sandwich within budgets, stopped", Status.STOPPED)
         if clock.stopped():
@@ -390,7 +389,7 @@ def _budgeted(problem: Problem, small: Problem, clock: Clock) -> Solution:
         clock.beside.made(channel)
     lost = float(stated_information(problem, repaired)) - float(stated_information(problem, channel))
     tiny = any(b is not None and b.amount - (b.kind == "ratio") <= TINY for b in problem.budgets)
-    if lost > limits.tol or tiny:
+    if lost > clock.limits.tol or tiny:
         found, channel = channel, _at_least_private(problem, channel, clock)
         how = how if channel is found else f"{how}; {TOO_SMALL}"
     if small is problem:
