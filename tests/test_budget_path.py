@@ -1,6 +1,7 @@
 """The interior point for budgets: its answers are a conic solver's, and what its multipliers prove holds."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
 
@@ -17,7 +18,7 @@ from choral.problem.packed import PackedRows
 from choral.problem.pose import problem_of
 from choral.problem.question import Question
 from choral.problem.solution import ExactChannel, Status
-from choral.solvers.lines import budget_path, budgeted, memory
+from choral.solvers.lines import budget_elimination, budget_path, budgeted, memory
 from choral.solvers.lines.budget_elimination import LinesFirst, StatesFirst
 from choral.solvers.lines.budget_path import Warm, by_interior_point
 from choral.solvers.lines.budget_program import budgeted_groups, proved
@@ -27,9 +28,9 @@ from choral.solvers.lines.chunks import Chunks, threads
 ACCURACY = 1e-5
 
 
-def law(seed, sizes=(3, 5, 8)):
+def law(seed, sizes=(3, 5, 8), targets=2):
     draw = np.random.default_rng(seed)
-    counts = draw.integers(1, 60, size=(2, *sizes))
+    counts = draw.integers(1, 60, size=(targets, *sizes))
     cells = {tuple(map(int, cell)): int(n) for cell, n in np.ndenumerate(counts)}
     return ch.Joint.from_counts(cells, ["W", "A", "B", "C"][: 1 + len(sizes)])
 
@@ -40,8 +41,10 @@ def program(seed, leakage, protect=("A", "B"), sizes=(3, 5, 8), ratio=None):
     problem = problem_of(law(seed, sizes), question)
     p = problem.prior / problem.prior.sum()
     M = constraints(problem)[1]
-    cells = Chords.over(ENTROPY, p, M, problem.posterior()[1]).first()
-    return cells.costs(), p, M, budgeted_groups(problem)
+    costs, groups = Chords.over(ENTROPY, p, M, problem.posterior()[1]).first().costs(), budgeted_groups(problem)
+    order = np.lexsort(budget_path.columns(M, groups).T)
+    groups = [replace(group, given=group.given[order]) for group in groups]
+    return costs[order], p[order], M[order], groups
 
 
 def cost_of(answer, cost, p):
@@ -97,25 +100,25 @@ def test_it_begins_where_another_budget_ended():
 
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize(("leakage", "ratio"), [BUDGETS[i] for i in (0, 2, 4, 5, 7)])
-def test_a_step_is_what_its_equations_say_in_either_order(leakage, ratio, workers):
+def test_a_step_is_what_its_equations_say_in_every_order(monkeypatch, leakage, ratio, workers):
     """Also where some groups stay private, codes of lines are nearly empty, or threads share the work; all written out."""
     cost, p, M, groups = program(5, leakage, ratio=ratio)
     with np.errstate(all="ignore"), threads(workers) as pool:
         chunks = Chunks(len(p), -(-len(p) // workers), pool, workers)
         path = budget_path._Path(cost, p, M, groups, 0.0, None, chunks)
-        if workers > 1:
-            path.products = None  # as where these would be many
-        follow_and_check(path, cost, p, M, groups)
+        assert len(path.alike.rows) < len(p) / 2
+        follow_and_check(monkeypatch, path, cost, p, M, groups)
 
 
-def follow_and_check(path, cost, p, M, groups):
+def follow_and_check(monkeypatch, path, cost, p, M, groups):
     for _ in range(8):
         products = path.look()
         path.factorise()
         system, d, r = path.system, path.main.d, path.r
         moves = []
-        for order in (LinesFirst, StatesFirst):
-            system.system = order(path.M, path.products, d, system.K, r, path.chunks)
+        for order, spread in ((LinesFirst, 0.0), (LinesFirst, 1e9), (StatesFirst, 0.0)):  # by classes, by products
+            monkeypatch.setattr(budget_elimination, "SPREAD", spread)
+            system.system = order(path.alike, d, system.K, r, path.chunks)
             moves.append(system.direction(-path.main.z, *(-pairs.z for pairs in path.beside)))
         scale = max(np.abs(moves[0][0]).max(), 1e-300)
         for lam, nu, price, pull in moves:
@@ -147,9 +150,10 @@ def follow_and_check(path, cost, p, M, groups):
                     own = low[k, some] - high[k, some] - even
                     assert np.abs(nu[k, at : at + group.values] - own).max() <= 1e-6 * most
                 at += group.values
-        (lam, nu, *_), (other, others, *_) = moves
-        gauge = (nu - others)[:, :r].mean(axis=0)  # multipliers of private rows may move together with those of states
-        assert np.abs(lam + M @ gauge - other).max() <= 1e-5 * scale
+        other, others, *_ = moves[-1]
+        for lam, nu, *_ in moves[:-1]:
+            gauge = (nu - others)[:, :r].mean(axis=0)  # multipliers of private rows may move with those of states
+            assert np.abs(lam + M @ gauge - other).max() <= 1e-5 * scale
         path.step(products)
 
 
@@ -232,6 +236,14 @@ def test_packed_rows_add_up_as_others_do(data):
 def test_tight_tolerances_are_reached(budget):
     d = ch.disclose(law(5), "W", ["A", "B"], ["A", "B", "C"], tol=0, rel_tol=1e-4, **budget)
     assert d.gap <= 1e-4 * d.information
+    assert d.verify()["verified"]
+
+
+def test_hundreds_of_lines_with_a_group_that_stays_private():
+    """Sums that cancel left the masses of states unmet; a channel that missed its private group lost all when made exact."""
+    d = ch.disclose(law(2, (3, 3, 4), 3), "W", leakage={"A": "0.01", "B": "0.01"}, rel_tol=1e-3)
+    assert d.solution.status is Status.OPTIMAL
+    assert d.gap <= 1e-3 * d.information
     assert d.verify()["verified"]
 
 

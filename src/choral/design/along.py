@@ -82,10 +82,10 @@ class _Curve:
         return beside is not None and beside.serves(point.groups, point.most, self.aim.wanted)
 
     def tells_more(self, k: int) -> bool:
-        """Whether a channel that was made for another point tells more than that of this one, and no search is needed."""
+        """Whether a channel that was made for another point tells more than that of this one: it is where a search begins."""
         point = self.points[k]
         best = None if point.beside is None else point.beside.best(point.groups)
-        return best is not None and best.told > self.found[k].information + FLOATS and self.serves(point)
+        return best is not None and best.told > self.found[k].information + FLOATS
 
     def next(self, wanted: _Point) -> int:
         """Where to search next for a point: one of the longest run of points that need it, a third from below.

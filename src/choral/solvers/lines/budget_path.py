@@ -16,16 +16,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from choral.problem.kernel import Floats
-from choral.solvers.lines.budget_elimination import LinesFirst, StatesFirst, roots, work
+from choral.solvers.lines.budget_elimination import Alike, LinesFirst, StatesFirst, roots, work
 from choral.solvers.lines.budget_program import Answer, Group, Multipliers
 from choral.solvers.lines.central_path import TINY, WARM_FLOOR, CentralPath, Pairs, Way
 from choral.solvers.lines.chunks import WORTH_THREADS, Array, Chunks, cores, threads
-from choral.solvers.lines.elimination import STACK
 from choral.solvers.lines.program import Stop, Watch
 
 ITERATIONS = 30
@@ -79,7 +78,12 @@ def by_interior_point(
     None where no channel was found; `start` may be any channel.
     """
     states, lines = cost.shape
-    large = min(work(states, lines, M.shape[1] + sum(group.values for group in groups))) >= WORTH_THREADS
+    order = np.lexsort(columns(M, groups).T)  # states that are alike in these come next to one another
+    cost, p, M = cost[order], p[order], M[order]
+    groups = [replace(group, given=group.given[order]) for group in groups]
+    start = None if start is None else replace(start, z=start.z[order])
+    alike = Alike.of(columns(M, groups))
+    large = min(work(states, lines, *alike.rows.shape[::-1])) >= WORTH_THREADS
     workers = cores() if large else 1
     with np.errstate(all="ignore"), threads(workers) as pool:
         path = _Path(cost, p, M, groups, accuracy, start, Chunks(states, -(-states // workers), pool, workers))
@@ -88,13 +92,19 @@ def by_interior_point(
             return (should_stop is not None and should_stop()) or not math.isfinite(path.cost - path.bound)
 
         steps, _ = path.follow(ITERATIONS, over, watch)
-        return path.answer(steps)
+        answer = path.answer(steps)
+        return None if answer is None else replace(answer, shares=answer.shares[np.argsort(order)])
+
+
+def columns(M: Floats, groups: Sequence[Group]) -> Floats:
+    """Private rows, values of groups with a budget in bits, and values of those with a factor; one row per state."""
+    return np.hstack([M, *(group.given for kind in ("leakage", "ratio") for group in groups if group.kind == kind)])
 
 
 class _Path(CentralPath):
     """Through the channels within the budgets; beside the masses there is what budgets have left, with their multipliers.
 
-    Columns of H are private rows, values of groups with a budget in bits, and values of those with a factor.
+    Its rows of equations are `columns`.
     """
 
     reach, slowest = 0.99, 1e-3  # logarithms bend more than a step sees
@@ -113,11 +123,9 @@ class _Path(CentralPath):
         self.groups, self.accuracy = groups, accuracy
         leaking = [group for group in groups if group.kind == "leakage"]
         bounded = [group for group in groups if group.kind == "ratio"]
-        H = np.hstack([M, *(group.given for group in (*leaking, *bounded))])
-        states, width = H.shape
+        H = columns(M, groups)
         super().__init__(cost, p, H, chunks)
-        few = states * width**2 <= STACK
-        self.products = (H[:, :, None] * H[:, None, :]).reshape(states, width * width) if few else None
+        self.alike = Alike.of(H)
         self.sizes, factors = ([group.values for group in some] for some in (leaking, bounded))
         self.r, self.v = M.shape[1], M.shape[1] + sum(self.sizes)
         self.of = np.repeat(np.arange(len(leaking)), self.sizes)
@@ -235,11 +243,10 @@ class _Path(CentralPath):
     def keep(self) -> None:
         """This channel, brought within the budgets, if it is the best; the gap is that between what is kept and the bound."""
         z = self.main.z
-        if self.system.private:
-            restored = self.inside(z * (self.p / z.sum(axis=1))[:, None], WITHIN)
-            cost = float(np.vdot(restored, self.C))
-            if cost < self.least_cost:
-                self.least_cost, self.kept = cost, restored
+        restored = self.inside(z * (self.p / z.sum(axis=1))[:, None], WITHIN)
+        cost = float(np.vdot(restored, self.C))
+        if cost < self.least_cost and float(np.abs(restored.T @ self.M[:, : self.r]).sum()) <= PRIVATE:
+            self.least_cost, self.kept = cost, restored
         self.gap = self.least_cost - self.bound
 
     def ended(self) -> bool:
@@ -300,16 +307,12 @@ class _Newton:
         self.slope = np.zeros((*self.of_lines.shape, len(path.sizes)))
         self.slope[:, path.r : path.v] = np.where(idle, ratio, log)[:, :, None] * path.member
 
-    @property
-    def private(self) -> bool:
-        """Whether the equations of private groups are kept nearly enough."""
-        return float(np.abs(self.of_lines[:, : self.path.r]).sum()) <= PRIVATE
-
     def factorise(self) -> None:
         """Eliminate states and lines, and then the prices."""
         path = self.path
         (states, width), lines = path.M.shape, len(self.m)
-        by_lines, by_states = work(states, lines, width - len(path.sizes))  # each group has a column that is nothing
+        used = width - len(path.sizes)  # each group has a column that is nothing
+        by_lines, by_states = work(states, lines, used, len(path.alike.rows))
         order = LinesFirst if by_lines < by_states else StatesFirst
         self.K = np.zeros((lines, width, width))
         self.K[:, : path.r, : path.r] = np.eye(path.r)
@@ -317,7 +320,7 @@ class _Newton:
         self.rate = 1 / np.sqrt(path.beside[1].d)
         self.turned, sides = np.linalg.qr(path.T * self.rate[:, :, None])
         self.K[:, path.v :, path.v :] = np.swapaxes(sides, 1, 2)
-        self.system = order(path.M, path.products, path.main.d, self.K, path.r, path.chunks)
+        self.system = order(path.alike, path.main.d, self.K, path.r, path.chunks)
         nothing = np.zeros(states), np.zeros((lines, width))
         self.by_price = [self.system.solve(*nothing, -slope) for slope in np.moveaxis(self.slope, 2, 0)]
         pulls = [np.einsum("ltg,lt->g", self.slope, self.system.seen(lam, nu)) for lam, nu, _ in self.by_price]

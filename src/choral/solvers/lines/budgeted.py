@@ -11,6 +11,7 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from choral.solvers.fewer_codes import joined_codes
 from choral.solvers.highs import basic
 from choral.solvers.highs import kept as solution_kept
 from choral.solvers.lines.beside import AIM, Beside, Known, Mixture, Proved
-from choral.solvers.lines.budget_path import FINEST, NEARLY, Warm, by_interior_point
+from choral.solvers.lines.budget_path import FINEST, NEARLY, Warm, by_interior_point, columns
 from choral.solvers.lines.budget_program import Group, Multipliers, budgeted_groups, proved
 from choral.solvers.lines.cells import EVERY, Cells, Next
 from choral.solvers.lines.chords import ENTROPY, Chords
@@ -73,6 +74,11 @@ class WithinBudgets(Constraints):
         """Of equations, values and prices."""
         return int(self.M.shape[1]) + sum(group.values + 1 for group in self.groups)
 
+    @cached_property
+    def classes(self) -> int:
+        """Of states that are alike in all rows."""
+        return len(np.unique(columns(self.M, self.groups), axis=0))
+
     def multipliers(self, nu: Floats) -> Multipliers:
         """Apart."""
         ends = list(itertools.accumulate((g.values for g in self.groups), initial=self.M.shape[1]))
@@ -81,7 +87,7 @@ class WithinBudgets(Constraints):
 
     def check(self, lines: int) -> None:
         """Raise where it would not fit."""
-        check_budgets(len(self.p), lines, self.M.shape[1] + sum(group.values for group in self.groups))
+        check_budgets(len(self.p), lines, self.width - len(self.groups), self.classes)
 
     def solve(
         self, C: Floats, accuracy: float, z: Floats | None, nu: Floats | None, stop: Stop, watch: Watch | None

@@ -64,16 +64,14 @@ def too_large(sizes: Sizes, lines: int, workers: int) -> TooLargeError:
     )
 
 
-def check_budgets(states: int, lines: int, width: int) -> None:
+def check_budgets(states: int, lines: int, width: int, classes: int) -> None:
     """Raise `TooLargeError`, before it is taken, where a program within budgets does not fit.
 
-    The width is that of all values and equations.
+    The width is that of all values and equations, in which states of a class are alike.
     """
-    by_lines, by_states = work(states, lines, width)
-    size, columns = (states if by_lines < by_states else lines * width), states * lines * width
-    arrays = (
-        ARRAYS * states * lines + 2 * lines * width**2 + min(STACK, states * width**2) + min(STACK, columns) * cores()
-    )
+    by_lines, by_states = work(states, lines, width, classes)
+    size, columns = (states, states * lines) if by_lines < by_states else (lines * width, states * lines * width)
+    arrays = ARRAYS * states * lines + 4 * lines * width**2 + classes * lines * width + min(STACK, columns) * cores()
     wanted, free = 8.0 * (arrays + (COPIES + cores()) * size**2), SPARED * available()
     if wanted > free:
         raise TooLargeError(
