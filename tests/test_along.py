@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import signal
 from fractions import Fraction as F
 
 import numpy as np
@@ -14,6 +15,7 @@ from choral.design.limits import Limits
 from choral.exact import certificate
 from choral.problem.pose import problem_of
 from choral.problem.question import Question
+from choral.problem.solution import Status
 from choral.solvers.lines import budgeted
 from choral.solvers.lines.beside import Beside, Known
 from choral.solvers.lines.budget_program import Group
@@ -125,3 +127,20 @@ def test_what_a_file_would_hold_is_written_when_it_is_asked_for(monkeypatch):
     assert not written
     assert all(d.verify()["verified"] for d in points)
     assert len(written) == len(points)
+
+
+def test_ctrl_c_ends_a_curve_and_not_one_point_of_it(programs):
+    heard, usual = [], signal.getsignal(signal.SIGINT)
+
+    def press(point):
+        if not heard:
+            signal.raise_signal(signal.SIGINT)
+        heard.append(len(programs))
+
+    budgets = [F(k, 50) for k in range(1, 6)]
+    points = ch.tradeoff(LAW, "W", "A", leakage=budgets, model="full", tol=1e-9, progress=press)
+    assert len(points) == len(heard) == len(budgets)
+    assert heard[0] == heard[-1]
+    assert Status.STOPPED in {p.disclosure.solution.status for p in points[1:]}
+    assert all(p.disclosure.verify()["verified"] for p in points)
+    assert signal.getsignal(signal.SIGINT) is usual

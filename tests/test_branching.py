@@ -13,10 +13,11 @@ from attack.exactness import law_of, question_of
 from test_anytime import a_law, exactly_private
 
 import choral as ch
+from choral.describe.entropy import minus_x_log_x as term
 from choral.design import many_values
 from choral.exact.certificate import document_to_text, sealed
 from choral.problem.solution import Status
-from choral.solvers.branching.boxes import Box, term
+from choral.solvers.branching.boxes import Box
 from choral.solvers.branching.search import Branching
 from choral.verifier.claims import ClaimFailed
 from choral.verifier.command import verify

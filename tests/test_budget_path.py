@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import choral as ch
+from choral.exact.information import stated_bound
 from choral.problem.form import constraints
 from choral.problem.kernel import Variable
 from choral.problem.packed import PackedRows
@@ -19,11 +20,14 @@ from choral.problem.pose import problem_of
 from choral.problem.question import Question
 from choral.problem.solution import ExactChannel, Status
 from choral.solvers.lines import budget_elimination, budget_path, budgeted, memory
+from choral.solvers.lines.beside import Beside
 from choral.solvers.lines.budget_elimination import LinesFirst, StatesFirst
 from choral.solvers.lines.budget_path import Warm, by_interior_point
 from choral.solvers.lines.budget_program import budgeted_groups, proved
+from choral.solvers.lines.budgeted import by_lines_within
 from choral.solvers.lines.chords import ENTROPY, Chords
 from choral.solvers.lines.chunks import Chunks, threads
+from choral.solvers.lines.refinement import Aim
 
 ACCURACY = 1e-5
 
@@ -245,6 +249,22 @@ def test_hundreds_of_lines_with_a_group_that_stays_private():
     assert d.solution.status is Status.OPTIMAL
     assert d.gap <= 1e-3 * d.information
     assert d.verify()["verified"]
+
+
+def test_what_cells_prove_stays_after_they_were_cut():
+    """Cells of three values are one triangulation that changes: lines of cells that were gone proved what is false."""
+    question = Question("W", ["A", "B"], ["A", "B", "C"], leakage={"A": "0.01", "B": "0.02"})
+    problem, told = problem_of(law(5, (3, 5, 8), 3), question), []
+    for most in (1, 2, 3):
+        levels, beside = [], Beside()
+        stopped = Aim(1e-6, stopped=lambda levels=levels, most=most: len(levels) > most, ahead=levels.append)
+        by_lines_within(problem, stopped, beside)
+        run = budgeted._Run(problem, Aim(1e-6), beside)
+        [proof] = beside.proofs
+        assert proof.within(run.kept) == pytest.approx(proof.told, abs=1e-9)
+        assert proof.told == pytest.approx(float(stated_bound(problem, proof.bound)), abs=1e-9)
+        told.append(proof.told)
+    assert told == sorted(told, reverse=True)
 
 
 def test_a_code_nearly_at_its_budget_is_kept_as_it_is():

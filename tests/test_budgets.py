@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from fractions import Fraction as F
 from itertools import pairwise, product
 
@@ -17,6 +18,7 @@ from scipy.optimize import linprog
 import choral as ch
 from choral.describe.numbers import nonnegative
 from choral.errors import ChoralError, LawError, ProblemError
+from choral.problem.solution import Status
 
 COPY = ch.examples.noisy_copies(1)  # P(W=1) = 1/3, X1 through BSC(1/10)
 
@@ -514,3 +516,69 @@ def test_a_budget_does_not_help_where_another_group_settles_all():
 def test_a_budget_that_is_no_number_is_said_to_be_none(text):
     with pytest.raises(LawError):
         nonnegative(text, "the budget")
+
+
+def test_a_point_with_nothing_to_tell_spoils_no_other():
+    """What was made exact there took the place of another point's channel, or of none at all."""
+    law = ch.Joint.from_counts({(0, 0): 3, (0, 1): 1, (1, 0): 1, (1, 1): 3}, names=["W", "X1"])
+    points = ch.tradeoff(law, leakage=["0.01", "0.1", "0.00001", "0.1", "0.1"], tol=1e-3)
+    assert all(p.upper_bound - p.information <= 1e-3 for p in points)
+    same = ch.Joint.from_counts({(0, 0): 17, (1, 1): 44}, names=["W", "X1"])
+    for budgets in (["0.000001"], ["0.5", "0.000001", "0.5"]):
+        points = ch.tradeoff(same, leakage=budgets, model="full", tol=1e-3)
+        assert all(p.upper_bound - p.information <= 1e-3 for p in points)
+
+
+def test_a_point_that_stalled_proves_nothing_false_of_others():
+    """Masses over seven decades, three values: the second point was said to be the optimum, and told nothing."""
+    cells = {(0, 0): 773, (0, 1): 22, (1, 0): 2962759, (1, 1): 6771347, (2, 0): 102, (2, 1): 49}
+    law = ch.Joint.from_counts(cells, names=["W", "X1"])
+    points = ch.tradeoff(law, leakage=["0.00000012", "0.000115"], tol=1e-4)
+    assert all(p.disclosure.status is not Status.OPTIMAL or p.upper_bound - p.information <= 1e-4 for p in points)
+    assert points[1].information > 1e-3
+
+
+@pytest.mark.parametrize("rare", [10**6, 10**9, 10**12])
+def test_a_rare_private_value_beside_a_budget(rare):
+    """Multipliers of a rare value are large: what they have in common was rounded to whole bits, and ended the search."""
+    law = ch.Joint.from_counts(
+        {(0, 0, 0): rare, (0, 0, 1): 1, (1, 0, 0): 3 * rare, (1, 0, 1): 3}, names=["W", "X1", "X2"]
+    )
+    d = ch.disclose(law, "W", use=["X1", "X2", "W"], protect=["X1", "X2"], leakage={"X1": "0.1"})
+    assert d.information == pytest.approx(2 - 0.75 * math.log2(3), abs=1e-6)  # W tells nothing of either: all of it
+    assert d.status is Status.OPTIMAL
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([10**3, 10**5, 10**7, 10**10]))
+def test_a_status_is_about_what_is_disclosed(seed, rare):
+    """Also where making a channel exact loses much of it, beside values that are rare and groups that stay private."""
+    draw = random.Random(seed)
+    cells = {
+        (w, a, b): draw.randint(1, 9) * (rare if b == 0 else 1)
+        for w in (0, 1) for a in range(draw.randint(2, 3)) for b in (0, 1)
+    }  # fmt: skip
+    law = ch.Joint.from_counts(cells, names=["W", "X1", "X2"])
+    d = ch.disclose(law, "W", rel_tol=1e-3, leakage={"X1": draw.choice(["0.0001", "0.01", "0.1"])})
+    assert d.verify()["verified"]
+    assert d.status is not Status.OPTIMAL or d.gap <= 1e-3 * d.information + 2e-6
+
+
+def test_a_column_of_one_value_with_the_smallest_budget():
+    law = ch.Joint.from_counts({(0, 0, 0): 1, (1, 0, 1): 2}, names=["W", "X1", "X2"])
+    d = ch.disclose(law, "W", protect=["X1"], leakage={"X1": "1/1000000000000"})
+    assert d.information == pytest.approx(d.upper_bound, abs=1e-9)
+    with pytest.raises(ch.errors.ProblemError, match="tol=1000"):
+        ch.disclose(law, "W", tol=10**400)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"leakage": {"X1": "0.00002"}}, {"ratio": {"X1": "1.0002"}}, {"leakage": {"X1": "0.001"}}]
+)
+def test_many_values_within_budgets_tell_no_less_than_the_private_code(asked):
+    draw = random.Random(3)
+    cells = {(w, a, b): draw.randint(1, 1000) for w in range(6) for a in range(3) for b in range(4)}
+    law = ch.Joint.from_counts(cells, names=["W", "X1", "X2"])
+    private, within = ch.disclose(law, "W", rel_tol=1e-3), ch.disclose(law, "W", rel_tol=1e-3, **asked)
+    assert within.information >= private.information
+    assert within.verify()["verified"]

@@ -291,8 +291,9 @@ def test_a_factorisation_in_threads_is_the_factorisation(monkeypatch, size):
 
 def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch):
     p, M, q = float_sensors(8)
-    whole = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4)
-    first, last = whole.history[0].lines, whole.history[-1].lines
+    lines = []
+    whole = sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4, ahead=lines.append)
+    first, last = lines[0], lines[-1]
     assert last > first
     monkeypatch.setattr(memory, "available", lambda: memory.needed(Sizes(256, 8), last, InteriorPoint().threads))
     said = []
@@ -378,7 +379,7 @@ def holds(found, p, M, q):
     assert prior - bound <= found.upper_bound + 1e-13
     assert prior - bound == pytest.approx(found.upper_bound, abs=1e-9)
     assert found.information <= found.upper_bound + SLACK
-    uppers = [level.upper_bound for level in found.history]
+    uppers = [high for _, high in found.history]
     assert all(a >= b for a, b in itertools.pairwise(uppers))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 import subprocess
 import sys
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from unittest import mock
 
@@ -18,10 +19,12 @@ from hypothesis import strategies as st
 from laws import exactly_private, full_joints, joints
 
 import choral as ch
+from choral.design.afterwards import Afterwards
 from choral.errors import ProblemError, VerificationError
 from choral.exact import certificate
 from choral.exact.decisions import best_for_lines
 from choral.problem.pose import pose
+from choral.problem.solution import Status
 from choral.proofs.purpose import PurposeBound, least_cost
 from choral.solvers.decisions import Program
 from choral.verifier import reading
@@ -461,3 +464,26 @@ def test_a_utility_under_several_laws(utility, tmp_path):
 def test_pose_knows_no_utility():
     """A problem that is posed is about bits until a utility is named."""
     assert pose(ch.examples.bsc_and_bec()).utility is None
+
+
+def test_squares_with_a_state_too_rare_for_floats():
+    """Its share of a code was 0/0, and nothing was found."""
+    draw = random.Random(3)
+    cells = {x: draw.randint(1, 9) * 10**400 for x in product(range(4), range(3), range(4), range(2))}
+    cells |= {(w, 2, 3, 1): 1 for w in range(4)}
+    d = ch.disclose(ch.Joint.from_counts(cells, ["W", "A", "B", "C"]), "W", ["A", "B"], utility="squares")
+    assert d.verify()["verified"]
+    assert d.value > 0
+
+
+def test_a_search_for_squares_ends_in_time_for_what_comes_after_it(monkeypatch):
+    draw, usual = random.Random(3), Afterwards.by_lines
+    cells = {x: draw.randint(1, 9) for x in product(range(4), range(3), range(4), range(2))}
+    law = ch.Joint.from_counts(cells, ["W", "A", "B", "C"])
+    asked = {"reveal": "W", "protect": ["A", "B"], "utility": "squares", "tol": 1e-9, "time_limit": 1000}
+    whole = ch.disclose(law, **asked)
+    monkeypatch.setattr(Afterwards, "by_lines", lambda self, lines: usual(self, lines) if lines < 20 else 1e6)
+    d = ch.disclose(law, **asked)
+    assert d.status is Status.STOPPED
+    assert 0 < d.value < d.value_bound
+    assert whole.value_bound - whole.value < d.value_bound - d.value

@@ -44,15 +44,17 @@ class _Point:
 def solved_along(law: Law, problems: Sequence[Problem], limits: Limits) -> Iterator[Disclosure]:
     """The disclosures of problems that differ in their budgets alone, in their order, as soon as all before are there.
 
-    Where budgets rise in that order, so does what is told.
+    Where budgets rise in that order, so does what is told. A time limit is for each of them; Ctrl-C stops the one that is
+    searched and all that follow.
     """
-    curve = _Curve(law, problems, limits)
-    for k, point in enumerate(curve.points):
-        while k not in curve.found and not curve.serves(point):
-            curve.solve(curve.next(point))
-        if k not in curve.found or curve.tells_more(k):
-            curve.solve(k)
-        yield curve.found[k]
+    with Limits().running():
+        curve = _Curve(law, problems, limits)
+        for k, point in enumerate(curve.points):
+            while k not in curve.found and not curve.serves(point):
+                curve.solve(curve.next(point))
+            if k not in curve.found or curve.tells_more(k):
+                curve.solve(k)
+            yield curve.found[k]
 
 
 class _Curve:

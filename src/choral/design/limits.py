@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +32,9 @@ MARGIN = 1.25
 """What is kept for the work after a search, of what that is thought to take."""
 SLOWEST = 30.0
 """How many times slower than alone a busy machine is thought to be, at most."""
+
+FLOATS = 1e-9
+"""Bits: what floats get wrong of an information, at the most."""
 
 _clock: ContextVar[Clock | None] = ContextVar("clock", default=None)
 
@@ -78,8 +82,9 @@ class Limits:
             value = getattr(self, name)
             if value is None and name != "tol":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-                raise ProblemError(f"{name}={value!r}.", "Give a number that is at least zero.")
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not value >= 0 or (isinstance(value, int) and value > sys.float_info.max):
+                raise ProblemError(f"{name}={value!r:.30}.", "Give a number that is at least zero.")
         if self.codes is not None and (
             isinstance(self.codes, bool) or not isinstance(self.codes, int) or self.codes < 1
         ):
@@ -88,6 +93,10 @@ class Limits:
     def begun(self) -> Limits:
         """The same with a time limit that runs from now on, unless it began before."""
         return self if self.started is not None else replace(self, started=time.monotonic())
+
+    def near(self, told: float) -> float:
+        """The gap with which what tells so much is as good as was asked for, or as floats know."""
+        return max(self.tol, (self.rel_tol or 0.0) * told, FLOATS)
 
     def remaining(self) -> float | None:
         """Seconds until the time limit; None when there is none."""

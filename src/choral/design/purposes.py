@@ -8,6 +8,7 @@ from itertools import combinations
 from math import comb
 from typing import Literal
 
+from choral.design.afterwards import Afterwards
 from choral.design.limits import Clock
 from choral.errors import ProblemError, StoppedError
 from choral.exact.decisions import Vertex, best_for_lines, joined_codes
@@ -21,8 +22,9 @@ from choral.problem.utility import Decisions, Lines, Squares
 from choral.proofs.group import GroupBound
 from choral.proofs.purpose import PurposeBound
 from choral.proofs.rank import RankBound, posed
+from choral.solvers.lines.refinement import Aim
 from choral.solvers.rank import RankWithinGroup
-from choral.solvers.squares import SquaresByChords, squares_loss
+from choral.solvers.squares import by_chords, squares_loss
 
 MOST_SUBSETS = 30
 """Sets of actions that are all tried where fewer codes are asked for than are best."""
@@ -97,14 +99,16 @@ def _cost(table: list[list[Fraction]], actions: list[int]) -> Fraction:
     return sum((min(row[a] for a in actions) for row in table), Fraction(0))
 
 
-def solve_squares(problem: Problem, clock: Clock) -> Solution:
+def solve_squares(problem: Problem, form: Form, clock: Clock) -> Solution:
     """The channel that explains most of the variance of a numeric target, or nearly; whatever ends the search."""
     limits = clock.limits
     if posed(problem) is not None:
         spare = limits.tol * float(Moments.of(problem).variance)
         found = RankWithinGroup(limits.codes, spare, squares_loss).solve(problem)
         return replace(found, bound=GroupBound.best(problem), purpose=RankBound())
-    rough = SquaresByChords(limits.tol, limits.rel_tol, limits.codes).solve(problem, clock.say, clock.stopped)
+    after = Afterwards.of(problem, form, limits)
+    aim = Aim(limits.tol, limits.rel_tol, clock.say, clock.stopped, lambda lines: clock.expect(after.by_lines(lines)))
+    rough = by_chords(problem, aim, limits.codes)
     channel, how = repair(problem, rough.channel), rough.how
     if limits.codes is not None and rough.history:
         lost = max(0.0, rough.history[-1][0] - float(stated_value(problem, channel)))
@@ -155,4 +159,4 @@ class BySquares:
 
     def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
         """A channel near the optimum, whatever ends the search."""
-        return solve_squares(problem, clock)
+        return solve_squares(problem, form, clock)

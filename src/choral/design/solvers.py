@@ -16,8 +16,8 @@ from choral.design.at_once import ByRank, ByTransport
 from choral.design.limits import Clock, Progress
 from choral.design.many_values import ByBranching
 from choral.design.purposes import ByDecision, BySquares
-from choral.errors import ProblemError, StoppedError
-from choral.exact.information import stated_information
+from choral.errors import ProblemError, StoppedError, TooLargeError
+from choral.exact.information import stated_bound, stated_information
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
 from choral.problem.bounds import best_group
@@ -58,11 +58,10 @@ GROUPS = 3
 the channel is made for the values themselves, and less than three after it (measured on prices of houses and rooms)."""
 ROUGHLY = 0.01
 """The gap, as a share, that is enough for groups: what it is about is not proved by them."""
-FLOATS = 1e-9
-"""Bits: what floats get wrong of an information, at the most."""
 TINY = Fraction(1, 10**5)
 """Budgets up to this, or ratios as near to one, may allow less than floats can tell from independence."""
 TOO_SMALL = "so small a budget is below what floats can tell"
+BETTER = "the best private channel tells more than what was found within the budgets"
 
 Intervals: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -232,9 +231,10 @@ class ByLines:
         rough = by_lines(problem, _aim(problem, form, clock, problem))
         few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
         channel, status = repair(problem, rough.channel), rough.status
-        told = rough.history[-1][0] if rough.history else 0.0
-        near = max(limits.tol, (limits.rel_tol or 0.0) * told, FLOATS)
-        if status is Status.OPTIMAL and _lost(problem, channel, rough.history) > near:
+        told = (
+            rough.history[-1][0] if rough.history else 0.0
+        )  # making it exact costs next to nothing, unless masses are tiny
+        if status is Status.OPTIMAL and rough.history and told - _told(problem, channel) > limits.near(told):
             status = Status.STALLED
         if status is Status.STALLED and few and not clock.stopped():
             exact = ByEnumeration().solve(problem, form, clock)
@@ -332,12 +332,10 @@ def _points(form: Form) -> str:
     return f"{number:.2g}" if number < 10**300 else f"10^{Decimal(number).adjusted()}"
 
 
-def _lost(problem: Problem, channel: ExactChannel, history: Intervals) -> float:
-    """Bits that making a channel exact has cost: next to none, unless masses are beyond floats."""
-    if not history:
-        return 0.0
+def _told(problem: Problem, channel: ExactChannel) -> float:
+    """Bits that a channel tells, in floats."""
     masses = (floats_of(channel) * problem.prior).T
-    return history[-1][0] - (problem.entropy_of_target - conditional_entropy(masses, problem.posterior().T))
+    return problem.entropy_of_target - conditional_entropy(masses, problem.posterior().T)
 
 
 def _aim(problem: Problem, form: Form, clock: Clock, whole: Problem) -> Aim:
@@ -385,23 +383,37 @@ def _budgeted(problem: Problem, small: Problem, form: Form, clock: Clock) -> Sol
         )
     repaired, how = rough.exact or repair(problem, rough.channel), rough.how
     channel = within_budgets(problem, repaired)
+    told = _told(small, channel)
     if clock.beside and not rough.exact:
-        clock.beside.made(channel)
+        clock.beside.made(channel, told)
     lost = float(stated_information(problem, repaired)) - float(stated_information(problem, channel))
     tiny = any(b is not None and b.amount - (b.kind == "ratio") <= TINY for b in problem.budgets)
-    if lost > clock.limits.tol or tiny:
+    small_amounts, most = lost > clock.limits.tol or tiny, float(stated_bound(small, rough.bound))
+
+    def near() -> bool:
+        return most - _told(small, channel) <= clock.limits.near(told)
+
+    if small_amounts or small is not problem or not near():
         found, channel = channel, _at_least_private(problem, channel, clock)
-        how = how if channel is found else f"{how}; {TOO_SMALL}"
+        how = how if channel is found else f"{how}; {TOO_SMALL if small_amounts else BETTER}"
     if small is problem:
-        return Solution(channel, rough.bound, how, rough.status, rough.history)
+        ended = Status.STALLED if rough.status is Status.OPTIMAL else rough.status
+        return Solution(channel, rough.bound, how, Status.OPTIMAL if near() else ended, rough.history)
     status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
     return Solution(channel, GroupBound.best(problem), how, status, _with_bound(problem, rough.history))
 
 
 def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> ExactChannel:
-    """The channel, or the best private one where that tells more: independence keeps every budget."""
-    strict = replace(problem, budgets=())
-    form = form_of(strict)
-    private = choose(strict, form).run(strict, form, clock).channel
+    """The channel, or the best private one where that tells more and fits the memory: independence keeps every budget."""
+    private = None if clock.beside is None else clock.beside.private
+    if private is None:
+        strict = replace(problem, budgets=())
+        form = form_of(strict)
+        try:
+            private = choose(strict, form).run(strict, form, clock).channel
+        except TooLargeError:
+            return channel
+        if clock.beside is not None and not clock.stopped():
+            clock.beside.private = private
     tells = [Fraction(stated_information(problem, c)) for c in (channel, private)]
     return private if tells[1] > tells[0] else channel

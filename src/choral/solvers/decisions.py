@@ -19,10 +19,8 @@ from scipy import sparse
 from choral.errors import StoppedError
 from choral.problem.form import equations
 from choral.problem.kernel import Floats, Problem
-from choral.solvers.highs import kept
+from choral.solvers.highs import FINEST, kept
 
-TOLERANCE = 1e-10
-"""Of HiGHS, for feasibility and optimality: the least that it accepts."""
 SHAKEN = 1e-7
 """Relative size of random changes to the costs, for a second try: they tell apart lines that are equally good."""
 
@@ -89,9 +87,7 @@ class Program:
             cost = cost * (1 + SHAKEN * np.random.default_rng(seed).random(cost.shape))
         each, equations = sparse.hstack([sparse.eye_array(n)] * lines), sparse.eye_array(lines - 1, lines)
         right = np.concatenate([np.ones(n), np.zeros((lines - 1) * self.rows)])
-        solver = kept(sparse.vstack([each, sparse.kron(equations, self.matrix)]), cost.ravel(), right)
-        solver.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
-        solver.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+        solver = kept(sparse.vstack([each, sparse.kron(equations, self.matrix)]), cost.ravel(), right, FINEST)
         solver.setOptionValue("random_seed", seed)
         if seed:
             solver.setOptionValue("presolve", "off")

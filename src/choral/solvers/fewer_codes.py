@@ -4,9 +4,8 @@ Joining private codes gives a private code, and one within the budgets. Of a tar
 is found (see `runs`); otherwise the two whose union loses least are joined until K are left. Where one group is protected,
 and codes are the intervals of the rank within it, that is the best code with K values.
 
-Elsewhere the channel is then improved as in k-means: with the line that touches the entropy at each code's posterior t,
--Σ_w q_w log t_w, the linear program over K lines cannot be worse, and scoring it with the true entropy is better still. What
-is found is a channel, not the proven best with K codes. (Where a group has a budget, codes are only joined.)
+Elsewhere the channel is then improved by `tangents`. What is found is a channel, not the proven best with K codes. (Where a
+group has a budget, codes are only joined.)
 """
 
 from __future__ import annotations
@@ -21,22 +20,13 @@ from numpy.typing import NDArray
 from choral.describe.entropy import weighted_entropies
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
-from choral.solvers.lines.interior_point import InteriorPoint
-from choral.solvers.lines.partition import Basis
+from choral.solvers.lines.tangents import Tangents
 from choral.solvers.runs import entropy_loss, runs_by_number
 
 Numbers = NDArray[np.intp]
 
-ROUNDS = 12
-"""Improvements at most: each gains about a third of the one before."""
-FIRST_TOLERANCE, PART_OF_GAIN, LEAST_GAIN = 1e-7, 0.03, 1e-12
-"""Of the linear programs, in bits: at first, as a part of what the last one gained, and what counts as no gain."""
-NEARLY_PRIVATE = 1e-6
-"""How far a program may end from its equations, which are of the order of one: a thousandth of what a percent of a bit is."""
 LARGEST_PROGRAM = 300_000
 """States times codes up to which the improvement is tried."""
-SMALLEST_POSTERIOR = 1e-12
-"""A line at a posterior of zero would be vertical."""
 
 
 def with_at_most(problem: Problem, channel: Floats, most: int, stopped: Callable[[], bool] = lambda: False) -> Floats:
@@ -111,14 +101,9 @@ class _Work:
         self._problem = problem
 
     @cached_property
-    def M(self) -> Floats:
-        """The equations of privacy."""
-        return np.zeros((self._problem.size, 0)) if self.budgets else constraints(self._problem)[1]
-
-    @cached_property
-    def basis(self) -> Basis:
-        """What the linear programs share."""
-        return Basis.of(self.prior, self.M)
+    def tangents(self) -> Tangents:
+        """Of the entropy: what improvements share."""
+        return Tangents.of_entropy(self.prior, constraints(self._problem)[1], self.posterior.T)
 
     def allowed(self, spare: float) -> float:
         """H(W|Y) of a channel that tells at least all but this share of what the first one does."""
@@ -139,38 +124,14 @@ class _Work:
         """H(W|Y)."""
         return float(weighted_entropies(joint @ self.posterior.T).sum())
 
-    def strays(self, joint: Floats) -> bool:
-        """Whether a program ended so far from private that making it so would cost more than it gained."""
-        off = np.abs(joint @ self.M).max(initial=0.0) + np.abs(joint.sum(axis=0) - self.prior).max()
-        return bool(not off <= NEARLY_PRIVATE * max(1.0, float(np.abs(self.M).max(initial=0.0))))
-
     def joined(self, most: int) -> Floats:
         return joined_codes(self.joint, self.posterior, most)
 
     def improved(self, joint: Floats, enough: float = -math.inf, stopped: Callable[[], bool] = lambda: False) -> Floats:
-        """As many codes that tell more, by lines that touch the entropy at their posteriors, until it is enough or no better.
-
-        Programs are solved to a part of what the last one gained: they need not be better than the lines that they are for.
-        """
+        """As many codes that tell more (`Tangents`), until it is enough or no better."""
         if len(joint) == 1 or joint.size > LARGEST_PROGRAM or self.budgets:
             return joint
-        best, value, tolerance = joint, self.cost(joint), FIRST_TOLERANCE
-        start: tuple[Floats | None, Floats | None] = None, None
-        for _ in range(ROUNDS):
-            law = best @ self.posterior.T
-            at = np.maximum(law / law.sum(axis=1, keepdims=True), SMALLEST_POSTERIOR)
-            lines = -(self.posterior.T @ np.log2(at).T)
-            solver = InteriorPoint(tolerance=tolerance)
-            lp = solver.solve(lines, self.prior, self.M, start[0], stopped, nu0=start[1], basis=self.basis)
-            found, start = lp.z.T, (lp.z, lp.nu)
-            again = self.cost(found)
-            if again > value - LEAST_GAIN or self.strays(found):
-                break
-            tolerance = min(tolerance, max(PART_OF_GAIN * (value - again), LEAST_GAIN))
-            best, value = found, again
-            if value <= enough or stopped():
-                break
-        return best
+        return self.tangents.improved(joint.T, stopped, enough=enough).T
 
 
 def common_codes(joint: Floats, posterior: Floats, rarest: float) -> Floats:

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Array = NDArray[np.float64]
+USUAL, FINEST = 1e-7, 1e-10
+"""What floats may miss: as HiGHS has it, and the least that it accepts."""
 
 
 def quiet() -> highspy.Highs:
@@ -18,8 +20,8 @@ def quiet() -> highspy.Highs:
     return model
 
 
-def kept(matrix: Array | sparse.sparray, cost: Array, right: Array) -> highspy.Highs:
-    """minimise cost · x subject to matrix x = right, x >= 0."""
+def kept(matrix: Array | sparse.sparray, cost: Array, right: Array, tolerance: float = USUAL) -> highspy.Highs:
+    """minimise cost · x subject to matrix x = right, x >= 0, both to the tolerance."""
     listed = sparse.csc_array(matrix)
     rows, columns = listed.shape
     lp = highspy.HighsLp()
@@ -30,14 +32,14 @@ def kept(matrix: Array | sparse.sparray, cost: Array, right: Array) -> highspy.H
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = listed.indptr, listed.indices, listed.data
     model = quiet()
+    for space in ("primal", "dual"):
+        model.setOptionValue(f"{space}_feasibility_tolerance", tolerance)
     model.passModel(lp)
     return model
 
 
-def basic(model: highspy.Highs, tolerance: float) -> Array:
+def basic(model: highspy.Highs) -> Array:
     """The values of a basic solution; all zero where floats find none."""
-    for space in ("primal", "dual"):
-        model.setOptionValue(f"{space}_feasibility_tolerance", tolerance)
     model.run()
     found: Array = np.array(model.getSolution().col_value)
     return found if model.getModelStatus() == highspy.HighsModelStatus.kOptimal else np.zeros_like(found)

@@ -18,6 +18,7 @@ import numpy as np
 from choral.describe import entropy
 from choral.errors import SolverError
 from choral.problem.kernel import Floats, Problem
+from choral.solvers.highs import FINEST, kept
 
 OPTIMAL = 1e-12
 """A reduced cost above minus this ends the exact simplex method; what it leaves stands in the interval."""
@@ -125,22 +126,7 @@ class _Master:
         """The basic columns of HiGHS' solution, or None when it has no full basis to offer."""
         rows, everything = self.dense.shape
         width = everything - rows
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = width, rows
-        lp.col_cost_ = self.cost[:width]
-        lp.col_lower_, lp.col_upper_ = np.zeros(width), np.full(width, highspy.kHighsInf)
-        lp.row_lower_ = lp.row_upper_ = np.ones(rows)
-        dense = self.dense[:, :width]
-        where = [np.flatnonzero(dense[:, k]) for k in range(width)]
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum([len(w) for w in where])]).astype(np.int32)
-        lp.a_matrix_.index_ = np.concatenate(where).astype(np.int32)
-        lp.a_matrix_.value_ = np.concatenate([dense[w, k] for k, w in enumerate(where)])
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("primal_feasibility_tolerance", 1e-10)
-        solver.setOptionValue("dual_feasibility_tolerance", 1e-10)
-        solver.passModel(lp)
+        solver = kept(self.dense[:, :width], self.cost[:width], np.ones(rows), FINEST)
         solver.run()
         if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
@@ -151,6 +137,20 @@ class _Master:
     def _matrix(self, basis: list[int]) -> flint.fmpq_mat:
         rows = len(self.right)
         return flint.fmpq_mat(rows, rows, [self.columns[k][i] for i in range(rows) for k in basis])
+
+    def _at(self, basis: list[int]) -> tuple[flint.fmpq_mat, flint.fmpq_mat]:
+        """The inverse of a basis, and its weights."""
+        inverse = self._matrix(basis).inv()
+        return inverse, inverse * flint.fmpq_mat(len(self.right), 1, self.right)
+
+    def _pivot(self, basis: list[int], inverse: flint.fmpq_mat, x: flint.fmpq_mat, entering: int) -> None:
+        """A column enters, and the one that reaches zero first leaves.
+
+        The steepest column first; the first one (Bland) when that has gone on for long.
+        """
+        d = inverse * flint.fmpq_mat(len(basis), 1, self.columns[entering])
+        leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(len(basis)) if d[i, 0] > 0)[2]
+        basis[leaving] = entering
 
     def weights_on(self, basis: list[int]) -> list[flint.fmpq] | None:
         """The exact weights of a basis, or None when they are not unique or not all non-negative."""
@@ -170,8 +170,7 @@ class _Master:
         every = flint.fmpq_mat(rows, real, [self.columns[k][i] for i in range(rows) for k in range(real)])
         step = 0
         while True:
-            inverse = self._matrix(basis).inv()
-            x = inverse * flint.fmpq_mat(rows, 1, self.right)
+            inverse, x = self._at(basis)
             held = [i for i in range(rows) if basis[i] >= real]
             if not any(x[i, 0] for i in held):
                 return basis
@@ -180,11 +179,7 @@ class _Master:
             useful = [k for k, price in enumerate(prices) if price > 0]
             if not useful:
                 raise _no_mixture()
-            # The steepest column first; the first one (Bland) when that has gone on for long.
-            entering = useful[0] if step > 10 * rows else max(useful, key=lambda k: prices[k])
-            d = inverse * flint.fmpq_mat(rows, 1, self.columns[entering])
-            leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(rows) if d[i, 0] > 0)[2]
-            basis[leaving] = entering
+            self._pivot(basis, inverse, x, useful[0] if step > 10 * rows else max(useful, key=lambda k: prices[k]))
             step += 1
 
     def improved(self, basis: list[int]) -> list[int]:
@@ -198,22 +193,16 @@ class _Master:
             candidates = np.flatnonzero(reduced < -OPTIMAL)
             if not len(candidates):
                 break
-            # The steepest column first; the first one (Bland) when that has gone on for long.
-            entering = int(candidates[0] if step > 10 * rows else reduced.argmin())
-            inverse = self._matrix(basis).inv()
-            x = inverse * flint.fmpq_mat(rows, 1, self.right)
-            d = inverse * flint.fmpq_mat(rows, 1, self.columns[entering])
-            leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(rows) if d[i, 0] > 0)[2]
-            basis[leaving] = entering
+            self._pivot(basis, *self._at(basis), int(candidates[0] if step > 10 * rows else reduced.argmin()))
         return basis
 
     def exact_optimum(self, given: Sequence[flint.fmpq]) -> Mixture:
         """The simplex method in fractions, for few rows: the steepest column first, later the first one (Bland)."""
         rows, real = len(self.right), len(given)
         cost = [*given, *[flint.fmpq(int(ARTIFICIAL_COST))] * rows]
-        right, basis, step = flint.fmpq_mat(rows, 1, self.right), self.feasible_basis(), 0
+        basis, step = self.feasible_basis(), 0
         while True:
-            inverse = self._matrix(basis).inv()
+            inverse, x = self._at(basis)
             duals = flint.fmpq_mat(1, rows, [cost[k] for k in basis]) * inverse
             reduced = {
                 k: cost[k] - sum((duals[0, i] * a for i, a in enumerate(self.columns[k]) if a), flint.fmpq(0))
@@ -221,13 +210,9 @@ class _Master:
                 if k not in basis
             }
             better = [k for k, saving in reduced.items() if saving < 0]
-            x = inverse * right
             if not better:
                 break
-            entering = better[0] if step > 10 * rows else min(better, key=lambda k: reduced[k])
-            d = inverse * flint.fmpq_mat(rows, 1, self.columns[entering])
-            leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(rows) if d[i, 0] > 0)[2]
-            basis[leaving] = entering
+            self._pivot(basis, inverse, x, better[0] if step > 10 * rows else min(better, key=lambda k: reduced[k]))
             step += 1
         exact = [Fraction(int(duals[0, i].p), int(duals[0, i].q)) for i in range(rows)]
         weights = {k: Fraction(int(x[i, 0].p), int(x[i, 0].q)) for i, k in enumerate(basis) if x[i, 0]}

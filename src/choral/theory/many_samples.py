@@ -133,7 +133,7 @@ def tradeoff(
     """C_1(α) (model="output": the curator sees W̃) or C_2(α) (model="full": W̃ and X) at each leakage α, in bits.
 
     max I(W̃;Y) subject to I(X;Y) ≤ α, for 0 ≤ α ≤ I(X;W̃): beyond, Y = W̃ is allowed. Both curves are concave: a mixture
-    of two channels, with the choice published, tells and leaks the mean.
+    of two channels, with the choice published, tells and leaks the mean. A time limit is for each point.
 
     >>> from choral.describe.examples import noisy_copies
     >>> [round(point.information, 3) for point in tradeoff(noisy_copies(1), leakage=[0, 0.1, 0.3])]

@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
-
-def term(t: Array) -> Array:
-    """-t log t, in bits."""
-    return np.where(t > 0, -t * np.log2(np.maximum(t, 1e-300)), 0.0)
+from choral.describe.entropy import minus_x_log_x
+from choral.problem.kernel import Floats as Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +22,14 @@ class Box:
     def slopes(self) -> Array:
         """Of the chords, one per value."""
         width = self.high - self.low
-        rise = term(self.high) - term(self.low)
+        rise = minus_x_log_x(self.high) - minus_x_log_x(self.low)
         slopes: Array = np.divide(rise, width, out=np.zeros(len(width)), where=width > 0)
         return slopes
 
     @cached_property
     def start(self) -> float:
         """What the chords have in common: their sum at zero."""
-        return float((term(self.low) - self.slopes * self.low).sum())
+        return float((minus_x_log_x(self.low) - self.slopes * self.low).sum())
 
     @property
     def empty(self) -> bool:
@@ -53,5 +48,5 @@ class Box:
 
     def bends(self, t: Array) -> Array:
         """How far -t log t is above its chord, for every value: what cutting that side at t gains."""
-        error: Array = term(t) - (term(self.low) + self.slopes * (t - self.low))
+        error: Array = minus_x_log_x(t) - (minus_x_log_x(self.low) + self.slopes * (t - self.low))
         return np.where(self.high > self.low, error, 0.0)

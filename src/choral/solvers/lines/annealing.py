@@ -9,6 +9,7 @@ every line. It needs multipliers to start from (those of a sample); where it fai
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -76,12 +77,10 @@ class Annealing(LineSolver):
 
     def run(self, program: Program, should_stop: Stop | None, callback: Watch | None) -> Outcome:
         """Follow the path down to what the tolerance asks, then meet the equations."""
-        if program.nu is None or program.C.shape[1] == 1:
-            return InteriorPoint(self.tolerance, self.workers).run(program, should_stop, callback)
-        try:
-            return _Path(program, self.tolerance, should_stop, callback).followed()
-        except np.linalg.LinAlgError:
-            return InteriorPoint(self.tolerance, self.workers).run(program, should_stop, callback)
+        if program.nu is not None and program.C.shape[1] > 1:
+            with suppress(np.linalg.LinAlgError):
+                return _Path(program, self.tolerance, should_stop, callback).followed()
+        return InteriorPoint(self.tolerance, self.workers).run(program, should_stop, callback)
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,8 @@ class _Path:
         def parts(flat: Array) -> list[Array]:
             return np.split(flat, ends[:-1])
 
-        def part(rows: slice, flat: Array) -> Array:
+        def part(rows: slice) -> Array:
+            flat = self.chunks.space.own("flat", ends[-1])
             p, M = self.p[rows], self.M[rows]
             above, share, least, total = self.choices(rows, nu, softness)
             numbers, mass, moments, drift, curvature = parts(flat)
@@ -168,7 +168,7 @@ class _Path:
             self._curved(rows, share, weight, curvature.reshape(lines, rank, lines, rank))
             return flat
 
-        flat = self.chunks.total_with(lambda: np.empty(ends[-1]), part)
+        flat = self.chunks.total(part)
         (value, bound, cost), mass, moments, drift, curvature = parts(flat)
         matrix = curvature.reshape(square, square)
         matrix += matrix.T

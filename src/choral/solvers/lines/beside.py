@@ -106,11 +106,13 @@ class Beside:
     """
 
     channels: list[Known] = field(default_factory=list)
+    private: ExactChannel | None = None
+    """The best that is private, once it was looked for: it is within every budget."""
     proofs: list[Proved] = field(default_factory=list)
 
-    def made(self, exact: ExactChannel) -> None:
-        """The last channel is this one in integers."""
-        self.channels[-1] = replace(self.channels[-1], exact=exact)
+    def made(self, exact: ExactChannel, told: float) -> None:
+        """The last channel is this one in integers, which tells so much."""
+        self.channels[-1] = replace(self.channels[-1], exact=exact, told=min(told, self.channels[-1].told))
 
     def nearest(self, groups: Sequence[Group]) -> Proved | None:
         """What was proved for budgets of the same groups that are nearest to these, as a ratio."""

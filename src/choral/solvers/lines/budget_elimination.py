@@ -60,8 +60,9 @@ def roots(u: Floats, m: Floats, prices: Floats, sizes: list[int], K: Floats) -> 
 
 @dataclass(frozen=True)
 class Alike:
-    """Rows of H, each once, of classes of states that have the same: class c is at `bounds[c]:bounds[c + 1]`."""
+    """H, and its rows, each once, of classes of states that have the same: class c is at `bounds[c]:bounds[c + 1]`."""
 
+    H: Floats
     rows: Floats
     bounds: NDArray[np.int64]
 
@@ -69,7 +70,13 @@ class Alike:
     def of(cls, H: Floats) -> Alike:
         """Where alike states are next to one another."""
         first = np.flatnonzero(np.append(True, (H[1:] != H[:-1]).any(axis=1)))
-        return cls(H[first], np.append(first, len(H)))
+        return cls(H, H[first], np.append(first, len(H)))
+
+    @property
+    def many(self) -> bool:
+        """Whether so many states are alike that sums over classes take less time than products."""
+        states, width = self.H.shape
+        return bool(terms(states, width, len(self.rows)) < width)
 
     def sums(self, x: Floats) -> Floats:
         """Over the states of every class."""
@@ -79,12 +86,20 @@ class Alike:
         """One row per class as one per state."""
         return np.repeat(x, np.diff(self.bounds), axis=0)
 
+    def seen(self, x: Floats) -> Floats:
+        """xᵀ H."""
+        return np.asarray(self.sums(x).T @ self.rows if self.many else x.T @ self.H)
+
+    def of_states(self, nu: Floats) -> Floats:
+        """H νᵀ."""
+        return self.spread(self.rows @ nu.T) if self.many else np.asarray(self.H @ nu.T)
+
 
 class BudgetElimination(ABC):
     """How λ and ν move."""
 
-    def __init__(self, alike: Alike, d: Floats, K: Floats, private: int, chunks: Chunks) -> None:
-        self.alike, self.d, self.K, self.private, self.chunks = alike, d, K, private, chunks
+    def __init__(self, alike: Alike, d: Floats, K: Floats, private: int, chunks: Chunks, refined: bool = True) -> None:
+        self.alike, self.d, self.K, self.private, self.chunks, self.refined = alike, d, K, private, chunks, refined
         self.line, self.column = np.nonzero(K.any(axis=1))  # of every y
 
     def sums(self, weights: Floats) -> Floats:
@@ -101,24 +116,22 @@ class BudgetElimination(ABC):
         """What K y is added to by itself, on the diagonal: where values are given, and not where private rows are."""
         return np.diag((np.arange(self.K.shape[1]) >= self.private).astype(np.float64))
 
-    def of_states(self, nu: Floats) -> Floats:
-        """H ν_l for every line."""
-        return self.alike.spread(self.alike.rows @ nu.T)
-
     def seen(self, lam: Floats, nu: Floats) -> Floats:
         """Hᵀ (d_l (λ + H ν_l)) for every line."""
-        return np.asarray(self.alike.sums(self.d * (lam[:, None] + self.of_states(nu))).T @ self.alike.rows)
+        return self.alike.seen(self.d * (lam[:, None] + self.alike.of_states(nu)))
 
     def pulled(self, nu: Floats) -> Floats:
         """Σ_l d_l H ν_l for every state."""
-        return np.asarray(np.einsum("sl,sl->s", self.d, self.of_states(nu)))
+        return np.asarray(np.einsum("sl,sl->s", self.d, self.alike.of_states(nu)))
 
     def solve(self, of_states: Floats, b: Floats, of_lines: Floats) -> tuple[Floats, Floats, Floats]:
-        """λ, ν and y for these sums over lines and these rows, with one step of refinement."""
+        """λ, ν and y for these sums over lines and these rows; with one step of refinement where floats lose digits."""
         nu = of_lines.copy()
         nu[:, : self.private] = 0.0
         right = self.back(of_lines - nu - b)
         lam, nu, y = self.moved(of_states, nu, right)
+        if not self.refined:
+            return lam, nu, y
         left = right - self.back(self.seen(lam, nu)) - self.given().diagonal() * y
         missing = of_states - self.d @ np.ones(len(nu)) * lam - self.pulled(nu)
         more = self.moved(missing, np.zeros_like(nu), left)
@@ -144,15 +157,14 @@ class LinesFirst(BudgetElimination):
     products take as many as H has columns.
     """
 
-    def __init__(self, alike: Alike, d: Floats, K: Floats, private: int, chunks: Chunks) -> None:
-        super().__init__(alike, d, K, private, chunks)
+    def __init__(self, alike: Alike, d: Floats, K: Floats, private: int, chunks: Chunks, refined: bool = True) -> None:
+        super().__init__(alike, d, K, private, chunks, refined)
         self._A = self.sums(d)
         root, scale = inverse_roots(self.given() + np.matmul(K.transpose(0, 2, 1), np.matmul(self._A, K)))
         self._root = root * scale[:, None, :]
         columns = np.matmul(self._root, K.transpose(0, 2, 1))
         seen = np.matmul(alike.rows, columns.transpose(0, 2, 1))  # a row per class: B_l itself would cancel
-        by_classes = terms(len(d), columns.shape[1], len(alike.rows)) < columns.shape[1]
-        schur = self._by_classes(seen) if by_classes else self._by_products(seen)
+        schur = self._by_classes(seen) if alike.many else self._by_products(seen)
         every = np.arange(len(schur))
         schur[every, every] += d.sum(axis=1)
         self._factor = Cholesky(schur, chunks)
@@ -190,15 +202,15 @@ class LinesFirst(BudgetElimination):
     def moved(self, of_states: Floats, nu: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
         right = right - self.back(np.einsum("lts,ls->lt", self._A, nu))
         lam = self._factor.solve(of_states - self.pulled(nu + self.by(self._y(right))))
-        y = self._y(right - self.back(self.seen(lam, np.zeros_like(nu))))
+        y = self._y(right - self.back(self.alike.seen(self.d * lam[:, None])))
         return lam, nu + self.by(y), y
 
 
 class StatesFirst(BudgetElimination):
     """The Schur complement has a row per y: 1 + Kᵀ Hᵀ (diag(d_l) - d_l d_m / Σ d) H K over all pairs of lines."""
 
-    def __init__(self, alike: Alike, d: Floats, K: Floats, private: int, chunks: Chunks) -> None:
-        super().__init__(alike, d, K, private, chunks)
+    def __init__(self, alike: Alike, d: Floats, K: Floats, private: int, chunks: Chunks, refined: bool = True) -> None:
+        super().__init__(alike, d, K, private, chunks, refined)
         self._total, own = spread_over_lines(d)
         columns = alike.rows @ K[self.line, :, self.column].T
         share = d / np.sqrt(self._total)[:, None]

@@ -33,6 +33,8 @@ NEARLY = 10.0
 """Times the accuracy asked for that will do where floats are exhausted."""
 PRIVATE = 1e-8
 """What the equations of private groups may miss; those of states and budgets are restored, at a cost that is counted."""
+LOST = 1e-12
+"""By so much states' masses are missed where steps lose digits: they begin without missing any."""
 WARM_MIX, WARM_BOOST = 0.05, 3.0
 """A warm start: the share of the uniform channel, and the barrier in units of its complementarity."""
 ROOM = 1e-3
@@ -177,6 +179,10 @@ class _Path(CentralPath):
             x -= np.column_stack([x[:, self.of == g].max(axis=1) for g in range(len(self.sizes))])[:, self.of]
             log = np.log(np.exp(x) @ self.member) + SLACK
             proving[:, self.r : self.v] = prices * (log[:, self.of] - x)  # a sum with ν would round it away
+        private = proving[:, : self.r]
+        private -= (
+            self.main.z.sum(axis=0) @ private
+        )  # what all lines have in common proves nothing, and rounds much away
         net = self.net()
         proving[:, self.v :] = np.hstack([np.maximum(net, 0.0), np.maximum(-net, 0.0)]) @ self.T
         return proving
@@ -320,7 +326,8 @@ class _Newton:
         self.rate = 1 / np.sqrt(path.beside[1].d)
         self.turned, sides = np.linalg.qr(path.T * self.rate[:, :, None])
         self.K[:, path.v :, path.v :] = np.swapaxes(sides, 1, 2)
-        self.system = order(path.alike, path.main.d, self.K, path.r, path.chunks)
+        refined = float(np.abs(self.of_states).sum()) > LOST
+        self.system = order(path.alike, path.main.d, self.K, path.r, path.chunks, refined)
         nothing = np.zeros(states), np.zeros((lines, width))
         self.by_price = [self.system.solve(*nothing, -slope) for slope in np.moveaxis(self.slope, 2, 0)]
         pulls = [np.einsum("ltg,lt->g", self.slope, self.system.seen(lam, nu)) for lam, nu, _ in self.by_price]

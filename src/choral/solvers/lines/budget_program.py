@@ -14,7 +14,7 @@ from choral.problem.kernel import Floats, Problem, conditional
 NEVER_REACHED = 1e-9
 """A budget that is larger than what all states leak, less this, in bits, is none."""
 ROUNDING = 1e-12
-"""Of ratios."""
+"""Of ratios, and of bits."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,22 @@ class Group:
         return (self.entropy + float((prior[:, None] * safe * np.log(safe)).sum())) / math.log(2)
 
     def binds(self, prior: Floats) -> bool:
-        """Whether the budget can be exceeded: I(Z;Y) ≤ I(Z;S) for every channel."""
-        return self.kind == "ratio" or self.amount < self.leak_of_states(prior) + NEVER_REACHED
+        """Whether the budget can be exceeded: I(Z;Y) ≤ I(Z;S) for every channel, and nothing is said of a single value."""
+        return self.values > 1 and (self.kind == "ratio" or self.amount < self.leak_of_states(prior) + NEVER_REACHED)
 
     def leak(self, z: Floats) -> float:
         """I(Z;Y) in bits of the masses z, one column per code."""
         return self.entropy / math.log(2) - float(weighted_entropies(z.T @ self.given).sum())
 
+    def keeps(self, z: Floats) -> bool:
+        """Whether these masses are within the budget, up to rounding."""
+        return self.keeps_ratio(z) if self.kind == "ratio" else self.leak(z) <= self.amount + ROUNDING
+
     def keeps_ratio(self, z: Floats) -> bool:
         """Whether every p(z | y) is within the factor, up to rounding; so it is where the budget is in bits."""
         if self.kind != "ratio":
             return True
+        z = z[:, z.sum(axis=0) > 0]
         odds = (z.T @ self.given) / np.outer(z.sum(axis=0), self.marginal)
         return bool(odds.max() <= self.amount * (1 + ROUNDING) and odds.min() * self.amount >= 1 - ROUNDING)
 

@@ -25,28 +25,29 @@ from choral.problem.solution import Proof, Status
 from choral.proofs.group import GroupBound
 from choral.proofs.lines import LinesBound
 from choral.solvers.fewer_codes import joined_codes
+from choral.solvers.highs import FINEST as PRECISE
 from choral.solvers.highs import basic
 from choral.solvers.highs import kept as solution_kept
 from choral.solvers.lines.beside import AIM, Beside, Known, Mixture, Proved
-from choral.solvers.lines.budget_path import FINEST, NEARLY, Warm, by_interior_point, columns
+from choral.solvers.lines.budget_path import FINEST, NEARLY, PRIVATE, Warm, by_interior_point, columns
 from choral.solvers.lines.budget_program import Group, Multipliers, budgeted_groups, proved
 from choral.solvers.lines.cells import EVERY, Cells, Next
 from choral.solvers.lines.chords import ENTROPY, Chords
 from choral.solvers.lines.memory import check_budgets
-from choral.solvers.lines.program import LPResult, Stop, Watch
+from choral.solvers.lines.program import LPResult, Stop, Watch, equality_error, rounding_margin
 from choral.solvers.lines.program import Status as Ended
-from choral.solvers.lines.refinement import Aim, Constraints, Start, enclosed
+from choral.solvers.lines.refinement import Aim, Constraints, Equations, Start, enclosed
 from choral.solvers.lines.sandwich import Rough, conditional_entropy, shares
 from choral.solvers.lines.simplex import Simplices
 
 ROOM, ACCURACY = 0.8, 0.1
 """Shares of what is wanted: what lines may miss with which a point of a curve begins, and the accuracy of their program."""
+MOST_EVEN = 160
+"""... but no more lines than this: then they are put where codes are."""
 USED = 1e-10
 """Lines with less mass than this carry no code."""
 RARE = 1e-8
 """Codes rarer than this join the most likely one: floats do not know what they say."""
-PRECISE = 1e-10
-"""What weights on codes may miss of the states' masses, as a share of them."""
 JOIN = 0.1
 """Codes are joined as long as that costs no more than this share of the gap ..."""
 NEAR = 3
@@ -75,6 +76,11 @@ class WithinBudgets(Constraints):
         return int(self.M.shape[1]) + sum(group.values + 1 for group in self.groups)
 
     @cached_property
+    def equations(self) -> Equations:
+        """What is left where no budget binds."""
+        return Equations(self.p, self.M)
+
+    @cached_property
     def classes(self) -> int:
         """Of states that are alike in all rows."""
         return len(np.unique(columns(self.M, self.groups), axis=0))
@@ -98,6 +104,8 @@ class WithinBudgets(Constraints):
             z = np.where(np.arange(lines) == C.argmin(axis=1)[:, None], self.p[:, None], 0.0)
             cost = float(np.vdot(z, C))
             return LPResult(z, np.zeros((lines, 0)), cost, cost, 0, "optimal")
+        if not self.groups:
+            return self.equations.solve(C, accuracy, z, nu, stop, watch)
         start = None
         if z is not None and nu is not None and not any(group.kind == "ratio" for group in self.groups):
             start = Warm(z, self.multipliers(nu))
@@ -118,12 +126,17 @@ class WithinBudgets(Constraints):
         return proved(C, self.p[rows], self.M[rows], groups, self.multipliers(nu))
 
     def margin(self, C: Floats, rows: slice, nu: Floats) -> float:
-        """Left out: what is reported is proved in fractions."""
-        return 0.0
+        """By the size of what is added up."""
+        apart = self.multipliers(nu)
+        matrix = np.hstack([self.M, *(group.given for group in self.groups)])[rows]
+        factors = [group.amount if group.kind == "ratio" else 1.0 for group in self.groups]
+        size = [factor * of_values for factor, of_values in zip(factors, apart.by_group, strict=True)]
+        return rounding_margin(C, self.p[rows], matrix, np.hstack([apart.nu, *size]))
 
     def keeps(self, z: Floats) -> bool:
-        """What programs give does."""
-        return True
+        """Nearly, and budgets to rounding."""
+        private = equality_error(z, self.p, self.M) <= PRIVATE
+        return private and all(group.keeps(z) for group in self.groups)
 
     def proof(self, problem: Problem, cells: Cells, nu: Floats) -> LinesBound:
         """Cells with multipliers as a proof: they belong to rows of P, to the groups' values, and prices to groups."""
@@ -138,7 +151,7 @@ class WithinBudgets(Constraints):
         return replace(cells.proof(nu[:, : len(rows)], tuple(rows)), prices=tuple(prices))
 
 
-def by_lines_within(problem: Problem, aim: Aim, beside: Beside | None = None) -> Rough | None:
+def by_lines_within(problem: Problem, aim: Aim, beside: Beside | None = None) -> Rough[Proof] | None:
     """A channel within budgets that tells nearly most, and the lines that prove how nearly; None if there is none yet.
 
     What was found `beside` is used, and what is found is added to it.
@@ -163,7 +176,7 @@ class _Run:
         else:
             self.cells = Simplices.over(self.p, self.Q, aim.tol, aim.stopped)
 
-    def found(self) -> Rough | None:
+    def found(self) -> Rough[Proof] | None:
         """What the search finds, or what was found beside where that is good enough."""
         group, most = best_group(self.problem)
         bound: Proof = GroupBound(group)
@@ -190,14 +203,16 @@ class _Run:
             self.beside.proofs.append(proof)
             if found.proves <= most:
                 bound, by = proof.bound, f"{found.lines} lines"
-        history = tuple((level.information, level.upper_bound) for level in found.history)
         if found.information == 0:
             if status is not Status.OPTIMAL:
                 return None
-            return Rough(np.ones((1, len(self.p))), bound, f"nothing to tell, {by}", status, history)
+            self.beside.channels.append(Known.of(self.p[:, None], 0.0, self.all))
+            return Rough(np.ones((1, len(self.p))), bound, f"nothing to tell, {by}", status, found.history)
         z = self._few(self._joined(found.z, gap))
         self.beside.channels.append(Known.of(z.T, self._told(z.T), self.all))
-        return Rough(shares(z.T, self.p), bound, f"sandwich within budgets, {by} ({status.value})", status, history)
+        return Rough(
+            shares(z.T, self.p), bound, f"sandwich within budgets, {by} ({status.value})", status, found.history
+        )
 
     def _first(self, mixture: Mixture | None, most: float) -> tuple[Next[Any] | None, float | None]:
         """The cells to begin with on a curve, after those of the nearest point: so many that they will do."""
@@ -205,6 +220,8 @@ class _Run:
             return None, None
         wanted = self.aim.wanted(0.5 * (most + (mixture.told if mixture else 0.0)))
         cells = self.cells.enough(ROOM * wanted)
+        if cells.lines > MOST_EVEN:
+            return None, None
         nearest = self.beside.nearest(self.kept.groups)
         return Next(cells, None, None) if nearest is None else cells.after(nearest.last), ACCURACY * wanted
 
@@ -236,6 +253,6 @@ class _Run:
         matrix = np.block([[z.T / self.p[:, None], slack], [apart, -np.eye(len(limited))]])
         at_least = [group.entropy / math.log(2) - group.amount for group in limited]
         cost = np.append(weighted_entropies(z @ self.Q), slack[0])
-        weights = basic(solution_kept(matrix, cost, np.append(np.ones(len(self.p)), at_least)), PRECISE)[: len(z)]
+        weights = basic(solution_kept(matrix, cost, np.append(np.ones(len(self.p)), at_least), PRECISE))[: len(z)]
         found = z[weights > 0] * weights[weights > 0, None]
         return np.asarray(found * (self.p / found.sum(axis=0))) if len(found) else z

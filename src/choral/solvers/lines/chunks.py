@@ -18,7 +18,6 @@ from choral.threads import one_thread
 
 Array = NDArray[np.float64]
 Part = TypeVar("Part")
-Scratch = TypeVar("Scratch")
 
 MOST_WORKERS = 8
 """Threads at most: beyond this the pieces are small and memory is what limits."""
@@ -76,21 +75,16 @@ class Chunks:
         return list(self._pool.map(function, self.slices))
 
     def total(self, function: Callable[[slice], Array]) -> Array:
-        """Return the sum of the function's values, holding one partial sum per worker."""
-        return self.total_with(lambda: None, lambda rows, _: function(rows))
+        """Return the sum of the function's values, holding one partial sum per worker.
 
-    def total_with(self, scratch: Callable[[], Scratch], function: Callable[[slice, Scratch], Array]) -> Array:
-        """Return the sum of the function's values; each worker reuses its own scratch.
-
-        The function may return an array of its scratch: it is added before the next call.
+        The function may return an array of the worker's own space: it is added before the next call.
         """
 
         def share(worker: int) -> Array:
             mine = self.slices[worker :: self._workers]
-            space = scratch()
-            result = function(mine[0], space).copy()
+            result = function(mine[0]).copy()
             for rows in mine[1:]:
-                result += function(rows, space)
+                result += function(rows)
             return result
 
         if self._pool is None:
@@ -137,11 +131,6 @@ class Chunks:
             list(self._shared.map(panel, rows))
             list(self._shared.map(update, reversed(rows)))
         return matrix
-
-    @property
-    def longest(self) -> int:
-        """The largest number of states in a slice."""
-        return max(rows.stop - rows.start for rows in self.slices)
 
 
 def _quietly() -> None:

@@ -51,27 +51,23 @@ class StatesFirst(WithoutStates):
         size = (lines - 1) * rank
         index = np.arange(lines - 1)
 
-        def scratch() -> tuple[Array, Array]:
-            return np.empty(size * chunks.longest), np.empty((size, size))
-
-        def schur(rows: slice, space: tuple[Array, Array]) -> Array:
-            flat, block = space
+        def schur(rows: slice) -> Array:
             mt = np.ascontiguousarray(M[rows].T)
             total, rest = spread_over_lines(d[rows])
             self.total[rows] = total
             dt = np.ascontiguousarray((d[rows] / np.sqrt(total)[:, None]).T)
             count = len(total)
-            cube = flat[: size * count].reshape(lines - 1, rank, count)
+            cube = chunks.space.own("cube", lines - 1, rank, count)
             np.multiply(dt[free][:, None, :], mt[None, :, :], out=cube)
             spread = cube.reshape(size, count)
-            np.matmul(spread, spread.T, out=block)
+            block: Array = np.matmul(spread, spread.T, out=chunks.space.own("block", size, size))
             np.negative(block, out=block)
             square = (mt[:, None, :] * mt[None, :, :]).reshape(rank * rank, count)
             tiles = block.reshape(lines - 1, rank, lines - 1, rank)
             tiles[index, :, index, :] = (rest.T[free] @ square.T).reshape(lines - 1, rank, rank)
             return block
 
-        self._factor = Cholesky(chunks.total_with(scratch, schur), chunks)
+        self._factor = Cholesky(chunks.total(schur), chunks)
 
     def multipliers(self, wanted: Array) -> Array:
         """From the Schur complement."""

@@ -9,7 +9,6 @@ the search the interval is valid and the channel keeps what it must, to rounding
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -189,23 +188,11 @@ class Equations(Constraints):
 
 
 @dataclass(frozen=True)
-class Level:
-    """One linear program: its size, how it ended, and the best interval after it."""
-
-    lines: int
-    iterations: int
-    information: float
-    upper_bound: float
-    seconds: float
-    status: str
-
-
-@dataclass(frozen=True)
 class Enclosure(Generic[CellsT]):
     """A channel with its information, and cells with multipliers that prove that no channel saves more than `proves`.
 
-    ``z`` is p(s, y), one row per state; ``last`` is the last program: its cells, masses and multipliers. The upper bound is
-    what was known before where that is less.
+    ``z`` is p(s, y), one row per state; ``last`` is the last program: its cells, masses and multipliers; ``history`` has the
+    interval after each. The upper bound is what was known before where that is less.
     """
 
     z: Array
@@ -213,7 +200,7 @@ class Enclosure(Generic[CellsT]):
     nu: Array
     information: float
     upper_bound: float
-    history: tuple[Level, ...]
+    history: tuple[tuple[float, float], ...]
     status: Status
     last: Next[CellsT]
     proves: float
@@ -263,7 +250,7 @@ def enclosed(cells: CellsT, kept: Constraints, aim: Aim, start: Start[CellsT] | 
                 raise
             best.say(f"{cells.lines} lines would not fit the memory")
             break
-        before, began = best.gap, time.monotonic()
+        before = best.gap
         of_gap, of_target = kept.accuracies
         usual = max(of_target * wanted(), of_gap * best.gap)
         accuracy = HARDER**idle * usual if given is None else given
@@ -272,7 +259,7 @@ def enclosed(cells: CellsT, kept: Constraints, aim: Aim, start: Start[CellsT] | 
             C[begin : begin + PIECE] = cells.costs(slice(begin, begin + PIECE))
         watch = best.watcher(level, cells.lines)
         lp = kept.solve(C, max(accuracy, LEAST_ACCURACY), following.z, following.nu, aim.stopped, watch)
-        codes = best.record(cells, C, lp, time.monotonic() - began)
+        codes = best.record(cells, C, lp)
         if best.gap <= wanted():
             return best.result(Status.OPTIMAL)
         if lp.status == "stopped":
@@ -310,7 +297,7 @@ class _Best(Generic[CellsT]):
         self.z, self.information = kept.p[:, None].copy(), 0.0
         if start.channel is not None and (saved := self.prior_cost - cells.cost(start.channel)) > 0:
             self.z, self.information = start.channel, saved
-        self.history: list[Level] = []
+        self.history: list[tuple[float, float]] = []
         self.cells, self.nu, self.proves = cells, np.zeros((cells.lines, kept.width)), math.inf
         self.last = Next(cells, None, self.nu)
         self._keep(cells, self.nu)
@@ -337,7 +324,7 @@ class _Best(Generic[CellsT]):
 
         return watch
 
-    def record(self, cells: CellsT, C: Array, lp: LPResult, seconds: float) -> Codes:
+    def record(self, cells: CellsT, C: Array, lp: LPResult) -> Codes:
         """Keep what the level improved; return the codes of its channel."""
         self.last = Next(cells, lp.z, lp.nu)
         codes = cells.codes(lp.z)
@@ -348,7 +335,7 @@ class _Best(Generic[CellsT]):
         self._keep(cells, lp.nu, (lp.dual, self.kept.margin(C, EVERY, lp.nu)))
         for other, nu in cells.finer(codes, lp.nu):
             self._keep(other, nu)
-        self.history.append(Level(cells.lines, lp.iterations, self.information, self.upper_bound, seconds, lp.status))
+        self.history.append((self.information, self.upper_bound))
         self.say(f"{cells.lines} lines done")
         return codes
 
@@ -367,7 +354,5 @@ class _Best(Generic[CellsT]):
     def result(self, status: Status) -> Enclosure[CellsT]:
         """What was found, ended like this."""
         upper_bound = max(self.upper_bound, self.information)
-        history = tuple(self.history)
-        return Enclosure(
-            self.z, self.cells, self.nu, self.information, upper_bound, history, status, self.last, self.proves
-        )
+        interval, history = (self.information, upper_bound), tuple(self.history)
+        return Enclosure(self.z, self.cells, self.nu, *interval, history, status, self.last, self.proves)

@@ -184,16 +184,6 @@ class RegularCells:
             self.coefficients[cell] = _DEAD
         return removed, parents
 
-    def copied(self) -> RegularCells:
-        """The same cells, to be cut without changing these."""
-        other = RegularCells.__new__(RegularCells)
-        other.__dict__.update(self.__dict__)
-        other.points, other.heights, other.number = self.points.copy(), self.heights.copy(), self.number.copy()
-        other.members, other.normals = self.members.copy(), self.normals.copy()
-        other.across = {cell: list(neighbours) for cell, neighbours in self.across.items()}
-        other.coefficients = self.coefficients.copy()
-        return other
-
     def vertices(self, cell: int) -> list[Vertex]:
         """The K vertices of the cell, as integers over the denominator."""
         return [self.points[i] for i in self.members[cell]]

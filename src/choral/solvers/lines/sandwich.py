@@ -7,6 +7,7 @@ What comes out is rough: floats, private up to rounding. `choral.exact.repair` m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -26,34 +27,36 @@ MOST_VALUES = 4
 """Targets with more values need too many cells."""
 
 
+ProofT = TypeVar("ProofT")
+
+
 @dataclass(frozen=True)
-class Rough:
+class Rough(Generic[ProofT]):
     """A channel in floats (one row per code, p(y | s)), what proves its bound, and how it ended.
 
     `exact` is a channel in integers that was made before, for other budgets, and is to be taken as it is.
     """
 
     channel: Floats
-    bound: Proof
+    bound: ProofT
     how: str
     status: Status
     history: tuple[tuple[float, float], ...]
     exact: ExactChannel | None = None
 
 
-def by_lines(problem: Problem, aim: Aim) -> Rough:
+def by_lines(problem: Problem, aim: Aim) -> Rough[Proof]:
     """A nearly private channel and multipliers for lines that cover the simplex, whatever stops it."""
     rows, M = constraints(problem)
     prior, Q = problem.prior / problem.prior.sum(), problem.posterior().T
     found = sandwiched(prior, M, Q, aim)
-    history = tuple((level.information, level.upper_bound) for level in found.history)
     z = thinned(found.z, prior, M, lambda masses: conditional_entropy(masses, Q))
     found = replace(found, z=z)
-    if aim.progress is not None and history:
+    if aim.progress is not None and found.history:
         information = problem.entropy_of_target - conditional_entropy(z, Q)
-        aim.progress(information, history[-1][1], f"{np.count_nonzero(z)} entries kept")
+        aim.progress(information, found.upper_bound, f"{np.count_nonzero(z)} entries kept")
     how = f"sandwich with {found.lines} lines ({found.status.value})"
-    return Rough(shares(z, prior), found.proof(rows), how, found.status, history)
+    return Rough(shares(z, prior), found.proof(rows), how, found.status, found.history)
 
 
 def sandwiched(

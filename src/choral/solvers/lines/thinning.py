@@ -9,14 +9,13 @@ makes the channel private by changing some of these, and there must be something
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from choral.problem.kernel import Floats
-from choral.solvers.lines.chunks import Chunks, threads
+from choral.solvers.lines.chunks import Chunks, cores, threads
 from choral.solvers.lines.elimination import elimination
 from choral.solvers.lines.partition import Basis
 from choral.solvers.lines.restoration import EXACT
@@ -57,9 +56,8 @@ def _restored(z: Floats, p: Floats, basis: Basis) -> Floats | None:
         return None
     z *= (p / kept)[:, None]
     M = basis.white
-    workers = min(8, os.cpu_count() or 1)
-    with threads(workers) as pool:
-        chunks = Chunks(len(p), PART, pool, workers)
+    with threads(cores()) as pool:
+        chunks = Chunks(len(p), PART, pool, cores())
         for _ in range(ROUNDS):
             row_gap, column_gap = p - z.sum(axis=1), -(z.T @ M)
             if np.abs(row_gap).max() <= EXACT * p.max() and np.abs(column_gap).max(initial=0) <= EXACT:
