@@ -21,10 +21,11 @@ from scale import private_in_integers, sensors, symmetric
 
 import choral as ch
 from choral.design.afterwards import Afterwards
-from choral.design.disclose import certified
+from choral.design.disclose import certified, checkable
 from choral.design.limits import Limits
+from choral.design.result import Disclosure
 from choral.design.solvers import choose
-from choral.errors import ProblemError
+from choral.errors import ProblemError, VerificationError
 from choral.exact.repair import repair
 from choral.problem.form import Form, form_of
 from choral.problem.pose import problem_of
@@ -448,3 +449,32 @@ def test_a_search_writes_nothing_to_the_terminal(capfd):
     assert (roots.shape, scale.shape) == ((2, 0, 0), (2, 0))
     ch.disclose(a_law(1, 2, (2, 2)), solver="sandwich")
     assert capfd.readouterr() == ("", "")
+
+
+def test_ways_that_do_not_search_need_no_time_of_their_own():
+    """After a score was learned in what time there was, nothing was told at all, where the best code takes milliseconds."""
+    for law in (ch.examples.two_binary(F(1, 3), F(1, 2), F(1, 5)), a_law(1, 2, (5, 40))):
+        asked = {"protect": ["X1"], "use": ["X1", "X2"]}
+        d = ch.disclose(law, time_limit=1e-9, **asked)
+        assert d.information == ch.disclose(law, **asked).information > 0
+        assert d.status is Status.OPTIMAL
+        assert ch.disclose(law, time_limit=0, **asked).information == 0
+
+
+def test_a_proof_that_a_verifier_would_not_finish_is_left_out(monkeypatch):
+    """The optimum was found, and all of it was lost: the verifier refused its proof by a hair."""
+    d = ch.disclose(a_law(3, 6, (2, 3)), solver="enumeration")
+    asked, usual = [], Disclosure.verify
+
+    def verify(self):
+        asked.append(self.solution.bound.kind)
+        if asked[-1] == "extreme points":
+            raise VerificationError("budget", "it takes too many steps")
+        return usual(self)
+
+    monkeypatch.setattr(Disclosure, "verify", verify)
+    found = checkable(d)
+    assert asked == ["extreme points"]
+    assert found.information == d.information <= found.upper_bound
+    assert found.status is Status.NOT_PROVED
+    assert found.verify()["verified"]

@@ -235,3 +235,10 @@ def test_a_search_that_was_stopped_says_what_may_be_missing(folder):
     assert "was not looked at in the time limit; choral audit says it" in found.stdout
     assert run("verify", folder / "r.choral").exit_code == 0
     assert "stopped      the" not in fitted(folder, release="whole.choral").stdout
+
+
+def test_one_code_is_said_to_be_the_cause_where_it_was_asked_for(folder):
+    """It was put down to a search that ended early, which more time would mend."""
+    found = run("fit", folder / "table.csv", *ASKED, "-o", folder / "r.choral", "--codes", "1")
+    assert "because so few codes were asked for (--codes): up to" in found.stdout
+    assert "ended early" not in found.stdout

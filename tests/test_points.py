@@ -419,7 +419,7 @@ def test_a_score_is_learned_by_fewer_trees_where_there_is_no_time_for_more(monke
     monkeypatch.setattr(crossfit, "taught", counted)
     with until(time.monotonic()):
         choice, sums, _ = crossfit.crossfitted(lesson, fold)
-    assert asked == [(crossfit.STEP, False)] + crossfit.FOLDS * [(crossfit.FEWEST_TREES, False)]
+    assert asked == 2 * [(crossfit.STEP, False)] + crossfit.FOLDS * [(crossfit.FEWEST_TREES, False)]
     assert choice.hurried
     assert choice.trees <= crossfit.FEWEST_TREES
     assert np.corrcoef(sums[:, 0], codes[:, 0])[0, 1] > 0.9
@@ -718,7 +718,7 @@ def test_a_rare_target_is_told_by_what_the_most_telling_code_finds(monkeypatch):
     said, disclosure = found.meaning.first_line(), found.disclosure
     often, share = max((row[1], p) for p, row in zip(disclosure.p_y, disclosure.p_w_given_y, strict=True))
     assert said.startswith(f"fraud = yes in {percent(often)} of the records with the most telling code, instead of 2")
-    assert f"({percent(share)} of all have it; " in said
+    assert f"({percent(share)} of all have that code; " in said
     assert "guess right" not in "".join(found.meaning.said_of_records_to_come())
 
 

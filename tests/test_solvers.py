@@ -714,3 +714,13 @@ def test_one_search_whatever_is_to_be_kept(seed):
     assert max(one.information for one in found) <= min(one.upper_bound for one in found) + 1e-9
     assert all(one.gap <= 1e-3 * one.information + 1e-9 for one in found)
     assert all(equality_error(one.z, p, M) <= 1e-8 for one in found)
+
+
+def test_where_codes_move_to_wide_cells_all_are_cut():
+    """Masses over eight decades: codes went where no cell had been cut, level after level, until the search gave up."""
+    cells = {(0, 0, 0): 3, (0, 0, 1): 390, (0, 1, 0): 61508467, (0, 1, 1): 464099970, (1, 0, 0): 2865}
+    cells |= {(1, 0, 1): 464099970, (1, 1, 0): 45216, (1, 1, 1): 3}
+    d = ch.disclose(ch.Joint.from_counts(cells, ["W", "X1", "X2"]), leakage={"X1": 0.2})
+    assert d.status.value == "optimal"
+    assert d.gap <= 1e-6
+    assert d.verify()["verified"]

@@ -429,3 +429,10 @@ def test_a_fresh_sample_where_the_limit_is_positive():
     assert theta == sorted(theta, reverse=True)
     assert theta[-1] < 7e-4
     assert curve[-1].information > 0.918
+
+
+def test_a_curve_of_what_is_no_law_says_what_it_needs():
+    with pytest.raises(
+        ch.errors.ProblemError, match=r"A list is not a joint law\. Give a Joint; of a table: Joint\.from_table"
+    ):
+        ch.tradeoff([{"W": 0, "X1": 1}], "W", "X1")

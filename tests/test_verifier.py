@@ -512,3 +512,16 @@ def test_the_command_prints_where_only_ascii_can_be(line, monkeypatch):
     printed = out.buffer.getvalue() + err.buffer.getvalue()
     assert printed.isascii()
     assert b"\\" in printed or line == ["-x"]
+
+
+def test_an_interrupt_is_one_line_and_says_nothing_holds(monkeypatch, capsys):
+    from choral.verifier import command
+
+    def main(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "main", main)
+    with pytest.raises(SystemExit) as ended:
+        command.run()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "Interrupted: what was not checked yet is not said to hold.\n"

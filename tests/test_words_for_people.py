@@ -172,5 +172,5 @@ def test_verify_says_of_a_rare_target_how_often_it_is_found(tmp_path):
     words = ("--reveal", "W", "--protect", "a,b", "--use", "a,b", "-o", release)
     fitted, verified = choral("fit", table, *words), choral("verify", release)
     said = "W = yes in 3 % of the records with the most telling code, instead of 1.8 %"  # 12 of 400, and 14 of 800
-    assert fitted.stdout.startswith(f"result       {said} (50 % of all have it)")
+    assert fitted.stdout.startswith(f"result       {said} (50 % of all have that code)")
     assert verified.stdout.startswith(f"result       {said}; a and b are guessed as before")

@@ -179,7 +179,8 @@ def sentence(fear: Fear, release: Release) -> str:
     about = "+".join(leak.about)
     cost = ""
     if fear.price is not None:
-        bits = f"{in_bits(fear.price.bits)} of it would still be told, instead of {in_bits(release.information)}"
+        still = "still " if fear.price.bits <= release.information else ""  # states are finer, and may tell more
+        bits = f"{in_bits(fear.price.bits)} of it would {still}be told, instead of {in_bits(release.information)}"
         cost = f" ({_still(fear.price, release)}, and {bits})"
     cut = "" if fear.cut is None else f" and {option_of(known, fear.cut)}"
     part = "interval" if isinstance(fear.cut, tuple) else "" if fear.cut is None else fear.cut.one

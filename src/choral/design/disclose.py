@@ -15,6 +15,7 @@ from choral.design.limits import READABLE, Clock, Limits, Progress
 from choral.design.purposes import nothing_told
 from choral.design.result import Disclosure
 from choral.design.solvers import choose, trivial
+from choral.errors import VerificationError
 from choral.exact.certificate import check_written
 from choral.exact.decisions import joined_codes
 from choral.exact.information import stated_bound, stated_claims, stated_information
@@ -33,12 +34,15 @@ from choral.reductions.base import Inverse, Joined
 from choral.reductions.chain import reduced_problem
 from choral.solvers.fewer_codes import best_joins, fewest, with_at_most
 from choral.solvers.lines.beside import Beside
+from choral.solvers.lines.sandwich import MOST_VALUES
 from choral.threads import one_thread
 from choral.version import __version__
 
-RANK = "rank"
+RANK, LISTED = "rank", "enumeration"
 MANY_CODES = ("sandwich", RANK)
 """Solvers whose best code may have many more codes than tell much."""
+DIRECT, AT_ONCE = ("closed form", "transport", RANK), 20_000
+"""Ways that do not search: up to so many states they take less time than what comes after, also where there is none left."""
 CLEARLY = 1e-9
 """Bits by which the group bound, in floats, is above a bound that need not be compared with it exactly."""
 
@@ -171,12 +175,13 @@ def solved(
     """
     with limits.running() as clock, one_thread("blas"):
         clock.beside = beside
-        if clock.stopped():
-            nothing = trivial if problem.utility is None else nothing_told
-            return certified(law, problem, nothing(problem, "stopped before it began", Status.STOPPED))
+        if clock.stopping or limits.time_limit == 0 or (clock.stopped() and problem.size > AT_ONCE):
+            return _too_late(law, problem)
         posed = posed or Posed.of(problem)
         small, form = posed.small, posed.form
         chosen = choose(small, form, limits.solver)
+        if clock.stopped() and chosen.solver not in DIRECT:
+            return _too_late(law, problem)
         if limits.readable and chosen.solver in MANY_CODES and not small.further and form.nullity >= READABLE:
             limits = clock.limits = limits.for_people(small)
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
@@ -189,6 +194,11 @@ def solved(
             if small.size < problem.size:
                 solution = replace(solution, how=f"{solution.how}; {problem.size} states joined into {small.size}")
             return certified(law, problem, solution)
+
+
+def _too_late(law: Law, problem: Problem) -> Disclosure:
+    nothing = trivial if problem.utility is None else nothing_told
+    return certified(law, problem, nothing(problem, "stopped before it began", Status.STOPPED))
 
 
 def _most_codes(problem: Problem, form: Form, limits: Limits) -> int | None:
@@ -229,6 +239,26 @@ def with_best_bound(problem: Problem, solution: Solution) -> Solution:
         return solution
     simple = GroupBound(position)
     return replace(solution, bound=simple) if Fraction(stated_bound(problem, simple)) < proved else solution
+
+
+def checkable(found: Disclosure) -> Disclosure:
+    """The same; with a simpler bound if a proof by extreme points takes more steps than the verifier takes by default."""
+    if (
+        found.solution.solver != LISTED or len(found.problem.target.values) <= MOST_VALUES
+    ):  # of fewer values few are listed
+        return found
+    try:
+        found.verify()
+    except VerificationError as failed:
+        if failed.claim != "budget":
+            raise
+        how = (
+            f"{found.solution.how}; it is the optimum, but to check that takes more steps than a verifier takes unasked"
+        )
+        bound = GroupBound.best(found.problem)
+        solution = replace(found.solution, bound=bound, how=how, status=Status.NOT_PROVED)
+        return certified(found.law, found.problem, solution)
+    return found
 
 
 def certified(law: Law, problem: Problem, solution: Solution) -> Disclosure:

@@ -16,7 +16,7 @@ from typing import Any
 from choral.describe.display import counted
 from choral.describe.joint import Joint
 from choral.describe.reading import Cell
-from choral.design.disclose import solved
+from choral.design.disclose import checkable, solved
 from choral.design.limits import READABLE, Limits, Progress
 from choral.errors import ColumnError, LawError, ProblemError, TableWarning
 from choral.laws.choice import law_for, weighted_law
@@ -224,7 +224,7 @@ def release_of(posed: Posed, question: Question, limits: Limits, also: Any = ())
             limits = replace(limits.for_people(problem), rarest=rarest)
         elif limits.rel_tol is None and limits.tol == Limits.tol:
             limits = replace(limits, readable=True, rarest=rarest)
-    found = solved(posed.law, problem, replace(limits, enough=True))
+    found = checkable(solved(posed.law, problem, replace(limits, enough=True)))
     made = Release(
         found, recipe, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(SALT_BYTES), unmerged=posed.unmerged
     )

@@ -206,7 +206,7 @@ class Meaning:
     def _found(self, target: str, find: Find) -> str:
         """What the most telling code says, where right guesses do not show it: of the table, and of records to come."""
         more = "" if self.held_out is None else f"; {percent(self.often(self.held_out)[0])} of records to come"
-        return f"{find.said(target)} ({percent(find.share)} of all have it{more})"
+        return f"{find.said(target)} ({percent(find.share)} of all have that code{more})"
 
     @cached_property
     def find(self) -> Find | None:

@@ -114,7 +114,8 @@ def scored(table: Source, question: Question, rules: TableRules) -> Scored:
     by_default = question.utility is None
     question, intervals = suited(table, question, rules)
     found = _scored(table, question, replace(rules, bins={**rules.bins, **intervals}))
-    many = "" if found.points is None else _many(found, rules, by_default, intervals)
+    limited = bool(question.leakage or question.ratio)
+    many = "" if found.points is None else _many(found, rules, by_default, intervals, limited)
     return replace(found, utility=question.utility, many=many, cut={**found.cut, **intervals})
 
 
@@ -205,8 +206,13 @@ def _scored(table: Source, question: Question, rules: TableRules) -> Scored:
     return replace(_with(table, question, rules, points, seen), cut=cut)
 
 
-def _many(found: Scored, rules: TableRules, by_default: bool, intervals: Mapping[str, tuple[float, ...]]) -> str:
-    """That the target is a number of many values, and what could be asked for instead; "" where that was asked for."""
+def _many(
+    found: Scored, rules: TableRules, by_default: bool, intervals: Mapping[str, tuple[float, ...]], limited: bool
+) -> str:
+    """That the target is a number of many values, and what could be asked for instead; "" where that was asked for.
+
+    Within budgets, `limited`, a code is for bits alone.
+    """
     roles, (name, *more) = found.roles, found.roles.reveal
     if name in intervals:
         return (
@@ -220,9 +226,10 @@ def _many(found: Scored, rules: TableRules, by_default: bool, intervals: Mapping
         return ""
     told, instead = ("how large it is", "which of them") if roles.measured else ("which of them", "how large it is")
     other = "bits" if roles.measured else "squares"
+    turned = "" if limited else f"--utility {other} makes it tell {instead}, "
     return (
-        f"{name} is a number of {many} values, and the code is made to tell {told}: --utility {other} makes it tell "
-        f"{instead}, --bins '{name}=q4' in which of four intervals it lies"
+        f"{name} is a number of {many} values, and the code is made to tell {told}: {turned}--bins '{name}=q4' makes it tell "
+        "in which of four intervals it lies"
     )
 
 

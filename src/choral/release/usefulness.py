@@ -55,6 +55,10 @@ def warning(release: Release) -> str:
             f"{said} for its purpose, {problem.utility.name}, no private code is worth more: leave out --utility to tell as "
             "much as can be told"
         )
+    if found.upper_bound >= LITTLE * could and found.status is Status.OPTIMAL:
+        return (
+            f"{said} so few codes were asked for (--codes): up to {found.upper_bound:.3g} bits are possible with more"
+        )
     if found.upper_bound >= LITTLE * could:
         return in_no_time(release) or (
             f"{said} the search ended early: up to {found.upper_bound:.3g} bits may be possible; give it more time"

@@ -127,6 +127,8 @@ def _learned(lesson: Lesson, fold: npt.NDArray[Any], paired: bool, trees: int, w
 
     began = time.monotonic()
     if math.isfinite(room()):
+        taught(lesson.of(fold != 0), STEP, paired)  # what is loaded and compiled once takes longer than learning
+        began = time.monotonic()
         taught(lesson.of(fold != 0), STEP, paired)
         trees = in_time(FOLDS * trees / STEP * (time.monotonic() - began))
     models, loss, began = [], np.zeros(trees // STEP), time.monotonic()

@@ -14,6 +14,7 @@ from choral.describe import numbers
 from choral.describe.entropy import entropy_near_certainty, entropy_of
 from choral.describe.exchangeable import Exchangeable
 from choral.describe.joint import Joint
+from choral.describe.kinds import needed
 from choral.describe.reading import Cell, split_names
 from choral.errors import ColumnError, ProblemError
 
@@ -88,6 +89,7 @@ def sufficient_statistic(
     >>> s
     SufficientStatistic(W̃: {0, 1} {2}; 0.918295834 bits about X1)
     """
+    needed(Joint, joint, "A {} is not a joint law.", "Give a Joint; of a table: Joint.from_table(frame, columns=[…]).")
     targets, others = split_names(of), split_names(about)
     if not targets or not others:
         raise ProblemError("`of` and `about` each name at least one column.", 'Write of="W", about="X1".')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -73,6 +74,8 @@ PATIENCE = 5.0
 """Seconds to find out what a promise against side knowledge costs; the price is a remark, not the result."""
 LEAST_PATIENCE = 0.5
 """Share of the seconds that were spent until then in which no price is found: a code with one more promise is not easier."""
+TOLERATED = 0.5
+"""Seconds beyond a time limit that are not worth a word."""
 NOT_LOOKED_AT = "what the code tells to who knows another column was not looked at"
 EXAMPLES = examples(
     "choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o r.choral --card card.json",
@@ -277,7 +280,9 @@ def fit(
         label, said = ("left out", remark[10:]) if remark.startswith("left out: ") else ("remark", remark)
         if not (verbose and release.look is not None and label == "left out"):  # the list of columns says so
             say(f"{label:<13}{said}")
-    say(f"took         {seconds:.1f} s, counting, solving and verifying")
+    late = seconds - (limits.time_limit or math.inf)
+    over = f"; {late:.1f} s more than the limit, since what was begun is not cut short" if late > TOLERATED else ""
+    say(f"took         {seconds:.1f} s, counting, learning, solving and verifying{over}")
     what = "the law" if key is not None else "the law and the key"
     say(f"saved        {output} (it holds {what}: keep it to yourself; check it with: choral verify {output})")
     if key is not None:

@@ -78,6 +78,8 @@ def _ended(found: Disclosure) -> list[str]:
     wide = found.problem.utility is None and found.gap > SEARCHED * found.upper_bound
     if found.status is Status.STALLED and wide:
         return [f"stopped      the search came no further, for its numbers have sixteen digits: {told}"]
+    if found.status is Status.NOT_PROVED and wide:
+        return [f"not proved   {told}: this one is good, and may not be the best"]
     if found.status is not Status.STOPPED or not wide:
         return []
     return [f"stopped      the time limit, or Ctrl-C, ended the search: {told}; more time brings these together"]
@@ -223,12 +225,13 @@ def table_lines(release: Release, rules: TableRules, dropped: int) -> list[str]:
         if recipe.merged
         else "none occurs"
     )
+    host = ", and what they were joined with" if recipe.merged else ""
     lines = [
         *_remarks(release, rules.rare is not None),
         f"law          {recipe.law['about']}",
         f"looks at     {', '.join(recipe.looks_at)}",
         *_score_lines(recipe),
-        f"merged       {what} less than {counted(recipe.min_count, 'time')} (--min-count)",
+        f"merged       {what} less than {counted(recipe.min_count, 'time')}{host} (--min-count)",
     ]
     for column in recipe.columns:
         if column.cut is not None:

@@ -79,8 +79,8 @@ class Cells(Protocol):
         """Finer cells with multipliers that may prove more than these: none unless there is a way."""
         return iter(())
 
-    def refined(self, lp: LPResult, codes: Codes, target: float) -> Next[Self]:
-        """The cells of the next level."""
+    def refined(self, lp: LPResult, codes: Codes, target: float, everywhere: bool = False) -> Next[Self]:
+        """The cells of the next level; where cells are cut `everywhere`, codes find no wide ones beside."""
         ...
 
     def proof(self, nu: Array, rows: tuple[int, ...]) -> LinesBound:

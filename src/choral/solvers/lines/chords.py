@@ -257,7 +257,7 @@ class Chords:
             cells = Chords(self.curve, self.p, self.M, self.q, knots[kept], at[kept])
             yield cells, interpolated_multipliers(self.knots, nu, cells.knots, self.curve)
 
-    def refined(self, lp: LPResult, codes: Codes, target: float) -> Next[Chords]:
+    def refined(self, lp: LPResult, codes: Codes, target: float, everywhere: bool = False) -> Next[Chords]:
         """The cells of the next level, with a feasible channel and multipliers to start from.
 
         A cell whose code costs more than its chord says is cut around the code's mean. Knots are kept, or the codes would
@@ -268,7 +268,9 @@ class Chords:
         parents: list[int] = []
         parts: list[float] = []
         for line in range(self.lines):
-            inside, home = self._cuts(line, codes) if split[line] else ([], 0)
+            inside, home = (
+                self._cuts(line, codes) if split[line] else (self._halves(line), 0) if everywhere else ([], 0)
+            )
             for piece in range(len(inside) + 1):
                 parents.append(line)
                 parts.append((CENTRE if piece == home else (1 - CENTRE) / len(inside)) if inside else 1.0)
@@ -276,6 +278,9 @@ class Chords:
         cells = self._with(np.array(cuts))
         nu = interpolated_multipliers(self.knots, lp.nu, cells.knots, self.curve)
         return Next(cells, lp.z[:, parents] * parts, nu)
+
+    def _halves(self, line: int) -> list[float]:
+        return [0.5 * float(self.at[line] + self.at[line + 1])]
 
     def _to_split(self, codes: Codes, target: float) -> NDArray[np.bool_]:
         even = target / max(1, int((codes.mass > USED).sum()))

@@ -73,6 +73,8 @@ PROGRESS = 0.98
 """A level that leaves more than this share of the gap made no progress ..."""
 PATIENCE = 5
 """... and after so many of them the search has stalled."""
+SLOW, TWICE = 0.5, 2
+"""After every two levels in a row that leave more than this share all cells are cut: codes move to where these are wide."""
 LEVELS = 30
 """Levels at most: the gap falls about tenfold in each, so these are never reached where floats suffice."""
 
@@ -236,7 +238,7 @@ def enclosed(cells: CellsT, kept: Constraints, aim: Aim, start: Start[CellsT] | 
     if best.gap <= wanted():
         return best.result(Status.OPTIMAL)
     following = start.first or Next(cells.first(), None, None)
-    idle = 0
+    idle = slow = 0
     for level in range(LEVELS):
         cells = following.cells
         given = start.accuracy if level == 0 else None
@@ -272,7 +274,8 @@ def enclosed(cells: CellsT, kept: Constraints, aim: Aim, start: Start[CellsT] | 
         idle = idle + 1 if best.gap > PROGRESS * before else 0
         if idle >= PATIENCE:
             return best.result(Status.STALLED)
-        following = cells.refined(lp, codes, wanted())
+        slow = slow + 1 if best.gap > SLOW * before else 0
+        following = cells.refined(lp, codes, wanted(), slow > 0 and slow % TWICE == 0)
     return best.result(Status.LEVEL_LIMIT)
 
 

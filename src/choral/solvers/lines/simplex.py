@@ -124,8 +124,8 @@ class Simplices(Cells):
     def _now(self) -> Simplices:
         return Simplices(self.Q, self.p, self.bits, self.stopped, self.hull)
 
-    def refined(self, lp: LPResult, codes: Codes, target: float) -> Next[Simplices]:
-        """Insert the posteriors that carry the gap; new cells inherit multipliers and mass."""
+    def refined(self, lp: LPResult, codes: Codes, target: float, everywhere: bool = False) -> Next[Simplices]:
+        """Insert the posteriors that carry the gap, never others; new cells inherit multipliers and mass."""
         self.nu = dict(zip(self.ids, lp.nu, strict=True))
         self.mass = dict(zip(self.ids, lp.z.T, strict=True))
         order = np.argsort(-codes.error)

@@ -3531,6 +3531,9 @@ def run():
     except BrokenPipeError:
         status = 1
         sys.stderr.close()
+    except KeyboardInterrupt:
+        status = 130
+        print("Interrupted: what was not checked yet is not said to hold.", file=sys.stderr)
     sys.exit(status)
 
 
