@@ -242,3 +242,12 @@ def test_one_code_is_said_to_be_the_cause_where_it_was_asked_for(folder):
     found = run("fit", folder / "table.csv", *ASKED, "-o", folder / "r.choral", "--codes", "1")
     assert "because so few codes were asked for (--codes): up to" in found.stdout
     assert "ended early" not in found.stdout
+
+
+def test_a_budget_that_is_no_limit_is_said_to_be_none(folder):
+    """It stood among what is private."""
+    asked = ("fit", folder / "table.csv", *ASKED, "-o", folder / "r.choral", "--force")
+    name = ASKED[ASKED.index("--protect") + 1].split(",")[0]
+    assert f"bits about {name} is no limit: all that is used tells" in run(*asked, "--leakage", f"{name}=100").stdout
+    assert f"is hardly a limit for {name}" in run(*asked, "--ratio", f"{name}=1000000").stdout
+    assert "no limit:" not in run(*asked, "--leakage", f"{name}=0.0001").stdout

@@ -20,6 +20,7 @@ from choral.problem.solution import Status
 from choral.problem.utility import Squares
 from choral.release.file import Release
 from choral.scores.learn import LEAST_ROWS
+from choral.solvers.lines.budget_program import budgeted_groups
 from choral.tables.recipe import Recipe
 
 LITTLE = 0.1
@@ -108,7 +109,7 @@ def forgotten(release: Release) -> str:
         said = f"explains {percent(there / size.variance)} {of}, where it explains {percent(here / size.variance)} of these"
     elif to_come is not None:
         here, there = release.information, to_come.bits
-        said = f"tells {in_bits(there)}, where it tells {in_bits(here)} of these"
+        said = f"tells {in_bits((release.meaning.to_come or to_come).bits)}, where it tells {in_bits(here)} of these"
     else:
         return ""
     if not here or there >= LITTLE * here:
@@ -117,6 +118,23 @@ def forgotten(release: Release) -> str:
         f"of records to come this {said}: what was learned holds for these records alone. Protect less, or against less "
         "(--against), or take more records"
     )
+
+
+def no_limits(release: Release) -> list[str]:
+    """Budgets that allow all that could be told anyway: whoever reads of a budget thinks that it protects."""
+    problem = release.disclosure.problem
+    said = []
+    for group in budgeted_groups(problem):
+        name, known = problem.groups[group.position].name, group.leak_of_states(problem.prior / problem.prior.sum())
+        if group.kind == "leakage" and group.amount >= known:
+            said.append(
+                f"at most {group.amount:g} bits about {name} is no limit: all that is used tells {in_bits(known)} of it"
+            )
+        if group.kind == "ratio" and group.amount * group.marginal.min() >= 1:
+            said.append(
+                f"a factor of {group.amount:g} is hardly a limit for {name}: the code may say for certain what it is"
+            )
+    return said
 
 
 def told_by_columns(law: Joint, recipe: Recipe) -> float:

@@ -194,7 +194,7 @@ def fit(
     from choral.ledger.book import beside
     from choral.release.card import card_of, check_precision
     from choral.release.meaning import Meaning
-    from choral.release.usefulness import forgotten, warning
+    from choral.release.usefulness import forgotten, no_limits, warning
     from choral.show.progress import interval_bar
     from choral.tables.points import read_points
     from choral.verifier.names import remarks_on
@@ -256,7 +256,7 @@ def fit(
         people = {"table": table, "other_people": other_people}
         recorded = save_all(release, output, key, card, public, book, force, people)
         fears, unpriced = ([], "") if spark or counts is not None else _side_knowledge(table, release, limits)
-        remarks += [unpriced] if unpriced else []
+        remarks += [*no_limits(release), *([unpriced] if unpriced else [])]
     seconds = time.monotonic() - start
     dropped = _left_out(table, release, counts)
     if as_json:
