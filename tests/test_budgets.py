@@ -582,3 +582,13 @@ def test_many_values_within_budgets_tell_no_less_than_the_private_code(asked):
     private, within = ch.disclose(law, "W", rel_tol=1e-3), ch.disclose(law, "W", rel_tol=1e-3, **asked)
     assert within.information >= private.information
     assert within.verify()["verified"]
+
+
+def test_the_private_code_in_place_of_one_within_a_tiny_budget_has_no_more_codes_than_suffice():
+    draw = random.Random(3)
+    law = {(w, a, b): draw.randint(1, 10**6) for w in range(2) for a in range(6) for b in range(5)}
+    joint = ch.Joint.from_counts(law, names=["W", "X1", "X2"])
+    d = ch.disclose(joint, "W", ratio={"X2": "1000000001/1000000000"})
+    assert d.codes <= d.bounds.codes_at_most
+    assert d.information >= ch.disclose(joint, "W").information - 1e-9
+    assert d.verify()["verified"]

@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from choral.design.afterwards import Afterwards
 from choral.design.at_once import ByRank, ByTransport
-from choral.design.limits import Clock, Progress
+from choral.design.limits import FLOATS, Clock, Progress
 from choral.design.many_values import ByBranching
 from choral.design.purposes import ByDecision, BySquares
 from choral.errors import ProblemError, StoppedError, TooLargeError
@@ -29,9 +29,9 @@ from choral.solvers.coarse import with_coarse_target
 from choral.solvers.enumeration import UnfinishedError, few_points, most_extreme_points
 from choral.solvers.exact_optimum import exact_optimum, mixed_from
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
-from choral.solvers.lines.budgeted import by_lines_within
+from choral.solvers.lines.budgeted import by_lines_within, sufficient
 from choral.solvers.lines.refinement import Aim
-from choral.solvers.lines.sandwich import MOST_VALUES, by_lines, conditional_entropy
+from choral.solvers.lines.sandwich import MOST_VALUES, by_lines, conditional_entropy, shares
 from choral.solvers.lines.tangents import sharpened
 from choral.solvers.peeling import improved
 
@@ -403,6 +403,15 @@ def _budgeted(problem: Problem, small: Problem, form: Form, clock: Clock) -> Sol
     return Solution(channel, GroupBound.best(problem), how, status, _with_bound(problem, rough.history))
 
 
+def _sufficient(problem: Problem, form: Form, channel: ExactChannel) -> ExactChannel:
+    """As many codes as suffice, if that costs next to nothing."""
+    if channel.codes <= form.nullity + 1:
+        return channel
+    z = floats_of(channel) * (problem.prior / problem.prior.sum())
+    few = repair(problem, shares(sufficient(problem, z).T, z.sum(axis=0)))
+    return few if _told(problem, few) >= _told(problem, channel) - FLOATS else channel
+
+
 def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> ExactChannel:
     """The channel, or the best private one where that tells more and fits the memory: independence keeps every budget."""
     private = None if clock.beside is None else clock.beside.private
@@ -410,7 +419,7 @@ def _at_least_private(problem: Problem, channel: ExactChannel, clock: Clock) -> 
         strict = replace(problem, budgets=())
         form = form_of(strict)
         try:
-            private = choose(strict, form).run(strict, form, clock).channel
+            private = _sufficient(strict, form, choose(strict, form).run(strict, form, clock).channel)
         except TooLargeError:
             return channel
         if clock.beside is not None and not clock.stopped():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -208,7 +209,8 @@ class _Run:
                 return None
             self.beside.channels.append(Known.of(self.p[:, None], 0.0, self.all))
             return Rough(np.ones((1, len(self.p))), bound, f"nothing to tell, {by}", status, found.history)
-        z = self._few(self._joined(found.z, gap))
+        limited = [group for group in self.all if group.kind == "leakage"]
+        z = sufficient(self.problem, self._joined(found.z, gap), limited)
         self.beside.channels.append(Known.of(z.T, self._told(z.T), self.all))
         return Rough(
             shares(z.T, self.p), bound, f"sandwich within budgets, {by} ({status.value})", status, found.history
@@ -240,19 +242,21 @@ class _Run:
         z[largest] += z[mass < RARE].sum(axis=0)
         return np.delete(z, [y for y in np.flatnonzero(mass < RARE) if y != largest], axis=0)
 
-    def _few(self, z: Floats) -> Floats:
-        """As many codes, a row each, as suffice (Carathéodory): weights on them that give the states, and tell most.
 
-        What leaks, and what is told, is linear in the weights; equations and ratios hold for each code.
-        """
-        limited = [group for group in self.all if group.kind == "leakage"]
-        if len(z) <= len(self.p) - self.kept.M.shape[1] + len(limited):
-            return z
-        apart = np.array([weighted_entropies(z @ group.given) for group in limited]).reshape(-1, len(z))
-        slack = np.zeros((len(self.p), len(limited)))
-        matrix = np.block([[z.T / self.p[:, None], slack], [apart, -np.eye(len(limited))]])
-        at_least = [group.entropy / math.log(2) - group.amount for group in limited]
-        cost = np.append(weighted_entropies(z @ self.Q), slack[0])
-        weights = basic(solution_kept(matrix, cost, np.append(np.ones(len(self.p)), at_least), PRECISE))[: len(z)]
-        found = z[weights > 0] * weights[weights > 0, None]
-        return np.asarray(found * (self.p / found.sum(axis=0))) if len(found) else z
+def sufficient(problem: Problem, z: Floats, limited: Sequence[Group] = ()) -> Floats:
+    """As many codes, a row of masses each, as suffice (Carathéodory): weights on them that give the states, and tell most.
+
+    What leaks of groups with budgets in bits, and what is told, is linear in the weights; equations and ratios hold for each
+    code.
+    """
+    p, Q = problem.prior / problem.prior.sum(), problem.posterior().T
+    if len(z) <= len(p) - constraints(problem)[1].shape[1] + len(limited):
+        return z
+    apart = np.array([weighted_entropies(z @ group.given) for group in limited]).reshape(-1, len(z))
+    slack = np.zeros((len(p), len(limited)))
+    matrix = np.block([[z.T / p[:, None], slack], [apart, -np.eye(len(limited))]])
+    at_least = [group.entropy / math.log(2) - group.amount for group in limited]
+    cost = np.append(weighted_entropies(z @ Q), slack[0])
+    weights = basic(solution_kept(matrix, cost, np.append(np.ones(len(p)), at_least), PRECISE))[: len(z)]
+    found = z[weights > 0] * weights[weights > 0, None]
+    return np.asarray(found * (p / found.sum(axis=0))) if len(found) else z
