@@ -12,15 +12,15 @@ from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
 from choral.design.afterwards import Afterwards
+from choral.design.aims import aim_of, with_bound_of
 from choral.design.at_once import ByRank, ByTransport
-from choral.design.limits import FLOATS, Clock, Progress
+from choral.design.limits import FLOATS, Clock
 from choral.design.many_values import ByBranching
 from choral.design.purposes import ByDecision, BySquares
 from choral.errors import ProblemError, StoppedError, TooLargeError
 from choral.exact.information import stated_bound, stated_information
 from choral.exact.keep_budgets import within_budgets
 from choral.exact.repair import repair
-from choral.problem.bounds import best_group
 from choral.problem.form import Form, form_of
 from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, Status, constant_channel, floats_of
@@ -30,7 +30,6 @@ from choral.solvers.enumeration import UnfinishedError, few_points, most_extreme
 from choral.solvers.exact_optimum import exact_optimum, mixed_from
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import by_lines_within, sufficient
-from choral.solvers.lines.refinement import Aim
 from choral.solvers.lines.sandwich import MOST_VALUES, by_lines, conditional_entropy, shares
 from choral.solvers.lines.tangents import sharpened
 from choral.solvers.peeling import improved
@@ -62,8 +61,6 @@ TINY = Fraction(1, 10**5)
 """Budgets up to this, or ratios as near to one, may allow less than floats can tell from independence."""
 TOO_SMALL = "so small a budget is below what floats can tell"
 BETTER = "the best private channel tells more than what was found within the budgets"
-
-Intervals: TypeAlias = tuple[tuple[float, float], ...]
 
 
 class Solver(Protocol):
@@ -228,7 +225,7 @@ class ByLines:
         if problem.budgets:
             return _budgeted(problem, problem, form, clock)
         limits = clock.limits
-        rough = by_lines(problem, _aim(problem, form, clock, problem))
+        rough = by_lines(problem, aim_of(problem, form, clock, problem))
         few = problem.plain and most_extreme_points(form.states, form.rank) <= MANY_POINTS
         channel, status = repair(problem, rough.channel), rough.status
         told = (
@@ -270,13 +267,13 @@ class Coarse:
         if problem.budgets:
             return _budgeted(problem, small, form, clock)
         bound = GroupBound.best(problem)
-        aim = _aim(small, form, clock, problem)
+        aim = aim_of(small, form, clock, problem)
         rough = by_lines(small, replace(aim, rel_tol=max(aim.rel_tol or 0.0, ROUGHLY)))
         channel = repair(problem, sharpened(problem, rough.channel, clock.stopped))
         if problem.plain:
             channel = improved(problem, channel, clock.stopped)
         status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
-        return Solution(channel, bound, self.name, status, _with_bound(problem, rough.history))
+        return Solution(channel, bound, self.name, status, with_bound_of(problem, rough.history))
 
 
 PURPOSES: tuple[Solver, ...] = (ByDecision(), BySquares())
@@ -338,29 +335,6 @@ def _told(problem: Problem, channel: ExactChannel) -> float:
     return problem.entropy_of_target - conditional_entropy(masses, problem.posterior().T)
 
 
-def _aim(problem: Problem, form: Form, clock: Clock, whole: Problem) -> Aim:
-    """When a search by lines ends: in time for what comes after it, with a proof by lines or (of a coarser target) none."""
-    limits, after, proved = clock.limits, Afterwards.of(problem, form, clock.limits), problem is whole
-
-    def ahead(lines: int) -> None:
-        clock.expect(after.by_lines(lines) if proved else after.simply())
-
-    say = clock.say if proved else _of_the_whole(whole, clock)
-    return Aim(limits.tol, limits.rel_tol, say, clock.stopped, ahead)
-
-
-def _of_the_whole(problem: Problem, clock: Clock) -> Progress:
-    """What a search for a coarser target says, as it is for the problem itself: it has another bound."""
-    bound = best_group(problem)[1]
-    return lambda information, _, message: clock.say(information, bound, f"a coarser target: {message}")
-
-
-def _with_bound(problem: Problem, history: Intervals) -> Intervals:
-    """The history of a coarser target with the bound of the problem itself."""
-    bound = best_group(problem)[1]
-    return tuple((information, bound) for information, _ in history)
-
-
 def _groups(problem: Problem) -> int:
     """Groups of values: within budgets a channel is not made for the values themselves afterwards."""
     return MOST_VALUES if problem.budgets else GROUPS
@@ -372,7 +346,7 @@ def _beyond(problem: Problem) -> str:
 
 def _budgeted(problem: Problem, small: Problem, form: Form, clock: Clock) -> Solution:
     """The best channel found within the budgets; its bound is by lines unless the target was made coarser."""
-    rough = by_lines_within(small, _aim(small, form, clock, problem), clock.beside)
+    rough = by_lines_within(small, aim_of(small, form, clock, problem), clock.beside)
     if rough is None:
         nothing = trivial(problem, "sandwich within budgets, stopped", Status.STOPPED)
         if clock.stopped():
@@ -400,7 +374,7 @@ def _budgeted(problem: Problem, small: Problem, form: Form, clock: Clock) -> Sol
         ended = Status.STALLED if rough.status is Status.OPTIMAL else rough.status
         return Solution(channel, rough.bound, how, Status.OPTIMAL if near() else ended, rough.history)
     status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
-    return Solution(channel, GroupBound.best(problem), how, status, _with_bound(problem, rough.history))
+    return Solution(channel, GroupBound.best(problem), how, status, with_bound_of(problem, rough.history))
 
 
 def _sufficient(problem: Problem, form: Form, channel: ExactChannel) -> ExactChannel:
