@@ -251,3 +251,14 @@ def test_a_budget_that_is_no_limit_is_said_to_be_none(folder):
     assert f"bits about {name} is no limit: all that is used tells" in run(*asked, "--leakage", f"{name}=100").stdout
     assert f"is hardly a limit for {name}" in run(*asked, "--ratio", f"{name}=1000000").stdout
     assert "no limit:" not in run(*asked, "--leakage", f"{name}=0.0001").stdout
+
+
+@pytest.mark.parametrize("text", ["0.01", "sex", "sex=", "=0.1", "sex=0,01"])
+def test_a_budget_without_its_group_or_amount_says_how_to_write_it(folder, text):
+    asked = ("fit", folder / "table.csv", *ASKED, "-o", folder / "r.choral", "--leakage")
+    with pytest.raises(ProblemError, match="is no budget: it lacks the group, or how much") as found:
+        run(*asked, text)
+    assert "Write --leakage COLUMN=0.01, with a decimal point" in found.value.remedy
+    with pytest.raises(ProblemError, match="is the second budget of sex"):
+        run(*asked, "sex=1,sex=2")
+    assert written(folder) == []

@@ -274,9 +274,13 @@ def read_budgets(texts: Sequence[str] | None, option: str) -> dict[str, str] | N
     found: dict[str, str] = {}
     for part in (part.strip() for text in texts or [] for part in text.split(",")):
         name, mark, amount = (piece.strip() for piece in part.rpartition("="))
-        if not (name and mark and amount) or name in found:
+        if name in found:
+            raise ProblemError(f"--{option} '{part}' is the second budget of {name}.", "Give one for each group.")
+        if not (name and mark and amount):
+            how = "21/20" if option == "ratio" else "0.01"
             raise ProblemError(
-                f"--{option} '{part}' is no budget, or the second for its group.", f"Write --{option} A=…"
+                f"--{option} '{part}' is no budget: it lacks the group, or how much.",
+                f"Write --{option} COLUMN={how}, with a decimal point; columns of one group are joined by +.",
             )
         found[name] = amount
     return found or None
