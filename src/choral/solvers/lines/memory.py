@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from choral.errors import TooLargeError
@@ -47,14 +48,20 @@ def fits(sizes: Sizes, lines: int, workers: int) -> bool:
     return needed(sizes, lines, workers) <= SPARED * available()
 
 
+def most_states(states: int, fits: Callable[[int], bool]) -> int:
+    """The most of so many that fit, where fewer do if more do."""
+    low, high = 0, states
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
 def too_large(sizes: Sizes, lines: int, workers: int) -> TooLargeError:
     """That the first program does not fit, and how many states would."""
     free = SPARED * available()
     states, rank = sizes.states, sizes.rank
-    low, high = 0, states
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if needed(Sizes(middle, rank), lines, workers) <= free else (low, middle)
+    low = most_states(states, lambda some: needed(Sizes(some, rank), lines, workers) <= free)
     wanted = needed(sizes, lines, workers)
     return TooLargeError(
         f"A search over {states} states with {rank} equations takes {wanted / 1e9:.1f} GB of memory, and "
@@ -69,13 +76,20 @@ def check_budgets(states: int, lines: int, width: int, classes: int) -> None:
 
     The width is that of all values and equations, in which states of a class are alike.
     """
-    by_lines, by_states = work(states, lines, width, classes)
-    size, columns = (states, states * lines) if by_lines < by_states else (lines * width, states * lines * width)
-    arrays = ARRAYS * states * lines + 4 * lines * width**2 + classes * lines * width + min(STACK, columns) * cores()
-    wanted, free = 8.0 * (arrays + (COPIES + cores()) * size**2), SPARED * available()
+    free = SPARED * available()
+
+    def takes(some: int) -> float:
+        by_lines, by_states = work(some, lines, width, min(classes, some))
+        size, columns = (some, some * lines) if by_lines < by_states else (lines * width, some * lines * width)
+        arrays = ARRAYS * some * lines + 4 * lines * width**2 + classes * lines * width + min(STACK, columns) * cores()
+        return 8.0 * (arrays + (COPIES + cores()) * size**2)
+
+    wanted = takes(states)
     if wanted > free:
+        fewer = most_states(states, lambda some: takes(some) <= free)
         raise TooLargeError(
             f"A search within budgets over {states} states and {lines} lines takes {wanted / 1e9:.1f} GB of memory, and "
             f"{free / 1e9:.1f} GB can be taken.",
-            "Use fewer columns or wider bins, give budgets to fewer or coarser groups, or protect them without a budget.",
+            f"About {fewer} states would fit with as many protected values: use "
+            "fewer columns or wider bins, give budgets to fewer or coarser groups, or protect them without a budget.",
         )
