@@ -30,7 +30,7 @@ from choral.solvers.enumeration import UnfinishedError, few_points, most_extreme
 from choral.solvers.exact_optimum import exact_optimum, mixed_from
 from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import by_lines_within, sufficient
-from choral.solvers.lines.sandwich import MOST_VALUES, by_lines, conditional_entropy, shares
+from choral.solvers.lines.sandwich import MOST_VALUES, by_lines, shares
 from choral.solvers.lines.tangents import sharpened
 from choral.solvers.peeling import improved
 
@@ -330,9 +330,8 @@ def _points(form: Form) -> str:
 
 
 def _told(problem: Problem, channel: ExactChannel) -> float:
-    """Bits that a channel tells, in floats."""
-    masses = (floats_of(channel) * problem.prior).T
-    return problem.entropy_of_target - conditional_entropy(masses, problem.posterior().T)
+    """Bits that a channel tells: what will be stated of it, which is computed once."""
+    return float(stated_information(problem, channel))
 
 
 def _groups(problem: Problem) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import flint
 
@@ -13,7 +14,7 @@ from choral.describe.ball_arithmetic import ball_of
 from choral.describe.entropy import entropy_ball
 from choral.problem.bounds import best_group
 from choral.problem.budget import Budget
-from choral.problem.kernel import Problem
+from choral.problem.kernel import Problem, Variable
 from choral.problem.solution import WayBack
 
 
@@ -37,17 +38,18 @@ class GroupBound:
 
     def bits(self, problem: Problem) -> flint.arb:
         """I(W;S), less what the group says about the target, plus what its budget allows."""
-        total = problem.total
-        h_target = problem.target_entropy()
-        h_states = entropy_ball(Fraction(w, total) for w in problem.weights)
-        h_both = entropy_ball(Fraction(w, total) for w in problem.target.weight)
-        value = h_target + h_states - h_both
-        if self.group is not None:
-            group = problem.groups[self.group]
-            h_group = entropy_ball(Fraction(w, total) for w in group.marginal)
-            value -= h_target + h_group - entropy_ball(w / total for w in problem.with_target(group).values())
-            value += _allowed(problem.budget(self.group))
-        return value
+        total, target = problem.total, problem.target
+        known = _STATES.get(target)
+        if known is None or known[0] is not problem.weights:
+            h_states = entropy_ball(Fraction(w, total) for w in problem.weights)
+            h_both = entropy_ball(Fraction(w, total) for w in target.weight)
+            known = _STATES[target] = problem.weights, h_states - h_both
+        if self.group is None:
+            return problem.target_entropy() + known[1]
+        group = problem.groups[self.group]
+        h_group = entropy_ball(Fraction(w, total) for w in group.marginal)
+        h_both = entropy_ball(w / total for w in problem.with_target(group).values())
+        return known[1] - h_group + h_both + _allowed(problem.budget(self.group))
 
     def to_document(self, problem: Problem) -> dict[str, Any]:
         """As the certificate has it."""
@@ -61,6 +63,10 @@ class GroupBound:
     def pulled_back(self, way: WayBack) -> GroupBound:
         """The same group of the original."""
         return self if self.group is None else GroupBound(way.group(self.group))
+
+
+_STATES: WeakKeyDictionary[Variable, tuple[tuple[int, ...], flint.arb]] = WeakKeyDictionary()
+"""The weights of the states, and H(S) - H(W,S), by the target: the same for problems that differ in their budgets alone."""
 
 
 def _allowed(budget: Budget | None) -> flint.arb:
