@@ -75,10 +75,16 @@ attack: .venv/ready .venvs/attack/ready
 mutants: .venv/ready
 	PYTHONPATH=tests $(BIN)/python scripts/mutants.py
 
-# How fast, beside others: half an hour on two cores with nothing beside it.
-bench: .venv/ready .venvs/dit/ready
-	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/enumeration.py
-	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py
+# Beside the paper's companion code, too, where COMPANION_PATH names the folder that holds its package.
+COMPANION_PATH ?=
+COMPANION := $(if $(COMPANION_PATH),.venvs/companion/ready)
+bench bench-long: export DIT_PYTHON = .venvs/dit/bin/python
+bench bench-long: export COMPANION_PYTHON = $(COMPANION:ready=bin/python)
+
+# How fast, beside others: ten minutes on two cores with nothing beside it.
+bench: .venv/ready .venvs/dit/ready $(COMPANION)
+	$(BIN)/python bench/enumeration.py
+	$(BIN)/python bench/scale.py
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/rotation.py
 	scripts/browser && $(BIN)/python bench/studio.py && $(BIN)/python bench/site.py
@@ -95,13 +101,16 @@ bench-tables: .venv/ready .venvs/opendp/ready .venvs/fairlearn/ready .venvs/inte
 	$(BIN)/python bench/promises.py --seconds 120
 
 # Different sensors with n = 18 and n = 20, which are searched for minutes each.
-bench-long: .venv/ready .venvs/dit/ready
-	DIT_PYTHON=.venvs/dit/bin/python $(BIN)/python bench/scale.py --long
+bench-long: .venv/ready .venvs/dit/ready $(COMPANION)
+	$(BIN)/python bench/scale.py --long
 
 .venvs/dit/ready:
 	$(PYTHON) -m venv .venvs/dit
 	.venvs/dit/bin/python -m pip install --quiet --disable-pip-version-check dit==2.3
 	touch $@
+
+.venvs/companion/ready:
+	PYTHON=$(PYTHON) scripts/companion
 
 .venvs/attack/ready:
 	$(PYTHON) -m venv .venvs/attack

@@ -3,7 +3,7 @@
 Ratios are measured side by side in one run, and every disclosure in a process of its own, which gives its peak memory.
 Without options the run takes some seven minutes; `--long` adds n = 18 and 20, half an hour, and `--full` goes further with
 alike samples and scores. dit and the companion code run in environments of their own (DIT_PYTHON; COMPANION_PYTHON and
-COMPANION_PATH), where they are at hand.
+COMPANION_PATH), where they are at hand: `make bench COMPANION_PATH=FOLDER` sets both up.
 The picture goes to build/scale.svg.
 """
 
@@ -290,7 +290,7 @@ def beside_companion(n):
     """(d) One row: the same question to the paper's companion code, in its own environment."""
     python, path = os.environ.get("COMPANION_PYTHON"), os.environ.get("COMPANION_PATH")
     if not (python and path):
-        print("companion code: not measured (set COMPANION_PYTHON and COMPANION_PATH)")
+        print("companion code: not measured (make bench COMPANION_PATH=FOLDER, the folder that holds its package)")
         return
     script = str(Path(__file__).with_name("peer_companion.py"))
     try:
