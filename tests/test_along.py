@@ -46,7 +46,7 @@ def test_a_curve_takes_fewer_programs_than_its_points_alone(programs):
     curve = list(solved_along(LAW, problems(BUDGETS), limits))
     together = len(programs)
     alone = [disclose(LAW, "W", leakage={"A": b, "B": b} if b else None, rel_tol=1e-2) for b in BUDGETS]
-    assert 2 * together <= len(programs) - together
+    assert 3 * together <= 2 * (len(programs) - together)
     for budget, point, other in zip(BUDGETS, curve, alone, strict=True):
         assert point.verify()["verified"]
         assert point.gap <= 1e-2 * point.information + 1e-6
@@ -65,7 +65,7 @@ def test_what_is_told_rises_with_the_budgets_and_a_channel_that_is_good_enough_i
     assert len(kept) < len(curve)
     for budget, point in zip(wide, curve, strict=True):
         assert point.verify()["verified"]
-        assert max(point.leakage.values()) <= budget
+        assert max(point.leakage.values()) <= float(budget)  # as is stated: rounded up to fifteen decimals
 
 
 def test_a_group_that_stays_private_at_some_points_is_private_there():

@@ -1,7 +1,7 @@
 """Along a curve: the same question within several budgets, each point with what was found at the others.
 
-Bounds of one point hold at the others, its channels can be mixed, or taken as they are, and its codes say where to look
-(`Beside`). So a point is searched only where these leave the interval wider than the tolerance.
+Bounds of one point hold at the others, and its channels can be mixed, or taken as they are (`Beside`). So a point is searched
+only where these leave the interval wider than the tolerance.
 """
 
 from __future__ import annotations

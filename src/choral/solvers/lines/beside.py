@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from choral.problem.kernel import Floats
 from choral.problem.solution import ExactChannel
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.budget_program import Group
-from choral.solvers.lines.cells import Cells, Next
+from choral.solvers.lines.cells import Cells
 from choral.solvers.lines.refinement import Constraints, proved
 
 AIM = 0.8
@@ -67,19 +65,13 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Proved:
-    """Cells with multipliers, what they prove that is told within budgets of these groups at most, and the last program."""
+    """Cells with multipliers, and what they prove that is told within budgets of these groups at most."""
 
     bound: LinesBound
     cells: Cells
     nu: Floats
-    last: Next[Any]
     groups: tuple[Group, ...]
     told: float
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """Of the groups."""
-        return tuple(group.position for group in self.groups)
 
     def linear(self, groups: Sequence[Group]) -> float | None:
         """What they prove within other budgets of the same groups, by their prices; None where some are factors."""
@@ -101,8 +93,7 @@ class Beside:
     *Bounds.* Multipliers prove a bound whatever the budgets are: with prices λ what they prove is linear in budgets of bits,
     a tangent of the best there is, which is concave. *Channels.* One that leaks no more than is allowed serves as it is; and
     where one of two is used with probability w and the other with 1 - w, and the choice is published, what is told and what
-    leaks is the mean, and no ratio grows. *Multipliers.* Those of a neighbour say which lines a state may take, and where to
-    begin.
+    leaks is the mean, and no ratio grows.
     """
 
     channels: list[Known] = field(default_factory=list)
@@ -113,16 +104,6 @@ class Beside:
     def made(self, exact: ExactChannel, told: float) -> None:
         """The last channel is this one in integers, which tells so much."""
         self.channels[-1] = replace(self.channels[-1], exact=exact, told=min(told, self.channels[-1].told))
-
-    def nearest(self, groups: Sequence[Group]) -> Proved | None:
-        """What was proved for budgets of the same groups that are nearest to these, as a ratio."""
-        amount = {group.position: group.amount for group in groups}
-        alike = [proof for proof in self.proofs if proof.groups and proof.positions == tuple(amount)]
-
-        def away(proof: Proved) -> float:
-            return abs(math.log(sum(amount[g.position] / g.amount for g in proof.groups) / len(proof.groups)))
-
-        return min(alike, key=away, default=None)
 
     def best(self, groups: Sequence[Group]) -> Known | None:
         """The channel that tells most of those that were made and are within these budgets as they are."""
