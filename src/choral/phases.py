@@ -4,6 +4,9 @@
     with until(moment): …              has what is not needed left out where it would end later than this (`room_for`)
     with heard(lambda name: …): …      listens: to the name when a phase begins, and when it ends to that of the outer one, or
                                        to nothing ("") where there is none
+    with answered(lambda seconds: …):  answers an interrupt of a search at once, with the seconds that come after the search
+    with leavable(): …                 a piece of a search that nobody needs once it is interrupted: `LeftError` ends it; what
+                                       only improves a result is left out from then on (`hurried`)
 
 A search has no phase of its own: an interrupt there means "the best so far" (`choral.design.limits`), and an end elsewhere.
 """
@@ -21,6 +24,7 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 Listener: TypeAlias = Callable[[str], None]
+Answer: TypeAlias = Callable[[float], None]
 
 INTERRUPTED = "Query interrupted"
 """What DuckDB makes of an interrupt in a query: a RuntimeError with these words."""
@@ -28,6 +32,16 @@ INTERRUPTED = "Query interrupted"
 _open: ContextVar[tuple[str, ...]] = ContextVar("open", default=())
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _until: ContextVar[float] = ContextVar("until", default=math.inf)
+_answer: ContextVar[Answer | None] = ContextVar("answer", default=None)
+_leavable: ContextVar[bool] = ContextVar("leavable", default=False)
+_hurried: ContextVar[bool] = ContextVar("hurried", default=False)
+
+
+class LeftError(KeyboardInterrupt):
+    """An interrupt of a search, in a block that it leaves at once; whoever began it goes on with what there was before.
+
+    It is an interrupt, so that the program ends as with any other where nobody does.
+    """
 
 
 @contextmanager
@@ -66,6 +80,79 @@ def heard(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def answered(by: Answer) -> Iterator[None]:
+    """Have somebody told, in a block, when an interrupt is taken to mean "the best so far": at that moment, not after it.
+
+    >>> with answered(lambda seconds: print(f"{seconds:g} s more")), searching():
+    ...     hurry(3)
+    3 s more
+    """
+    token = _answer.set(by)
+    try:
+        yield
+    finally:
+        _answer.reset(token)
+
+
+@contextmanager
+def searching() -> Iterator[None]:
+    """A block that is a search: nobody hurries it at first."""
+    token = _hurried.set(False)
+    try:
+        yield
+    finally:
+        _hurried.reset(token)
+
+
+def hurry(seconds: float) -> None:
+    """Somebody interrupts a search, after which so many seconds of work come: say so to who answers, and leave what can be.
+
+    Called from the signal's handler; raises `LeftError` in a block that can be left.
+    """
+    _hurried.set(True)
+    by = _answer.get()
+    if by is not None:
+        by(seconds)
+    if _leavable.get():
+        raise LeftError(now())
+
+
+def hurried() -> bool:
+    """Whether somebody interrupted the search: a channel that there is need not be improved by seconds of work."""
+    return _hurried.get()
+
+
+@contextmanager
+def leavable() -> Iterator[None]:
+    """A block of a search whose work is lost, and nothing else, where `hurry` raises `LeftError` in it.
+
+    Searches ask between their steps whether to stop, and a step of a large one takes seconds: it need not be waited for.
+    What others see must change in parts of it that are `entire`.
+    """
+    token = _leavable.set(True)
+    try:
+        yield
+    finally:
+        _leavable.reset(token)
+
+
+@contextmanager
+def entire() -> Iterator[None]:
+    """A part of a `leavable` block that is done as a whole, since what it changes belongs together.
+
+    >>> with searching(), leavable(), entire():
+    ...     hurry(0)
+    ...     hurried()
+    True
+    """
+    token = _leavable.set(False)
+    try:
+        yield
+    finally:
+        _leavable.reset(token)
 
 
 @contextmanager

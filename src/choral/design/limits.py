@@ -108,8 +108,8 @@ class Limits:
     def running(self) -> Iterator[Clock]:
         """A clock that runs while the block does.
 
-        Ctrl-C in a search stops the clock, and every clock around it; a second one, and one in a phase that has a name
-        (`choral.phases`), interrupts as usual.
+        Ctrl-C in a search stops the clock, and every clock around it; whoever listens is told at once, and a step that can
+        be left is left. A second one, and one in a phase that has a name (`choral.phases`), interrupts as usual.
         """
         clock = Clock(self.begun(), outer := _clock.get())
         token = _clock.set(clock)
@@ -125,12 +125,14 @@ class Limits:
                 searching = _clock.get()
                 if searching is None or searching.stopping or phases.now() != around:
                     usual(number, frame)
-                elif searching is not None:
+                else:
                     searching.interrupt()
+                    phases.hurry(searching.after * searching.slowness())
 
             signal.signal(signal.SIGINT, interrupted)
             try:
-                yield clock
+                with phases.searching():
+                    yield clock
             finally:
                 signal.signal(signal.SIGINT, usual)
         finally:

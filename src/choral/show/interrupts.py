@@ -1,18 +1,53 @@
-"""Ctrl-C on the command line: what was done then, in one line, and what is left of it."""
+"""Ctrl-C on the command line: what is done about it, at once; what was done then, in one line, and what is left of it."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 
 import typer
 
 from choral.files import WRITTEN, state_folder
-from choral.phases import INTERRUPTED, to_the_end
+from choral.phases import INTERRUPTED, answered, to_the_end
 
 STATUS = 130
 """What shells give a command that was interrupted: 128 and the number of SIGINT."""
+
+LONG = 3.0
+"""Seconds after a search from which on it is said how many they are."""
+KEEPING = ("fit", "demo")
+"""Commands of one search, of which an interrupt keeps the best so far; it ends all others."""
+
+
+def heeded(command: str | None) -> AbstractContextManager[None]:
+    """While this command runs, an interrupt of a search is answered at the press, or ends the command."""
+    if command in KEEPING:
+        return answered(say_at_once)
+    from choral.design.limits import ending_all
+
+    return ending_all()
+
+
+def say_at_once(seconds: float) -> None:
+    """Say that a search ends, while it does.
+
+    The signal may have come while this very stream was written to, whose buffer is not to be entered twice: the line goes
+    past it, in the place of a progress line that may stand there.
+    """
+    words = "this takes a moment" if seconds < LONG else f"making it exact takes about {seconds:.0f} s"
+    line = f"choral: stopping: the best code so far will be kept; {words}. Press Ctrl-C again to end without it.\n"
+    if sys.stderr is None:
+        return
+    own = sys.stderr is sys.__stderr__
+    if sys.stderr.isatty():
+        line = f"\r\x1b[2K{line}"
+    with suppress(OSError):  # nobody listens any more
+        if own:
+            os.write(sys.stderr.fileno(), line.encode())
+        else:
+            sys.stderr.write(line)
 
 
 def is_interrupt(error: BaseException) -> bool:

@@ -58,9 +58,11 @@ class Overview(TyperGroup):
         WRITTEN.clear()
         try:
             command = next((word for word in sys.argv[1:] if word in self.commands), None)  # `ctx` does not know it yet
-            if "--json" in sys.argv or command == "studio":
+            if command is None or command == "studio":
                 return super().invoke(ctx)
-            with _told(command):
+            from choral.show.interrupts import heeded
+
+            with heeded(command), nullcontext() if "--json" in sys.argv else _told(command):
                 return super().invoke(ctx)
         except (KeyboardInterrupt, RuntimeError) as error:
             from choral.show.interrupts import end, is_interrupt

@@ -299,6 +299,7 @@ def _side_knowledge(table: str, release: Release, limits: Limits) -> tuple[list[
     The release is saved by now: where it is time, or somebody interrupts, this is left out, and a sentence says so.
     """
     from choral.auditing.side_knowledge import fears, priced
+    from choral.design.limits import ending_all
     from choral.phases import phase
     from choral.tables.opening import opened
 
@@ -307,7 +308,8 @@ def _side_knowledge(table: str, release: Release, limits: Limits) -> tuple[list[
     if left == 0.0:
         return found, f"{NOT_LOOKED_AT} in the time limit; {later}choral audit {release.path} --table {table}"
     try:
-        with phase("looking at what others may know"), opened(table, release.recipe.as_read) as source:
+        looking = phase("looking at what others may know")
+        with ending_all(), looking, opened(table, release.recipe.as_read) as source:
             found = fears(release, source)
             left = limits.remaining()
             enough = left is None or left > LEAST_PATIENCE * ((limits.time_limit or 0.0) - left)

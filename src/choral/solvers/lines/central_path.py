@@ -8,12 +8,14 @@ differ in what else they ask, in the linear system that says how multipliers mov
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from choral.phases import LeftError, entire, leavable
 from choral.solvers.lines.chunks import Array, Chunks
 from choral.solvers.lines.elimination import centred_duals
 from choral.solvers.lines.program import Status, Stop, Watch
@@ -125,6 +127,8 @@ class CentralPath(ABC):
         self.main = Pairs(np.empty_like(C), np.empty_like(C), chunks)
         self.beside: list[Pairs] = []
         self.cost, self.bound, self.gap = np.inf, -np.inf, np.inf
+        self.took = 0.0
+        """Seconds of the last step."""
 
     @property
     def uniform(self) -> Array:
@@ -176,10 +180,15 @@ class CentralPath(ABC):
                 return step, "stalled"
             if step == steps:
                 break
+            began = time.monotonic()
             try:
-                with np.errstate(over="ignore", invalid="ignore"):
+                with np.errstate(over="ignore", invalid="ignore"), leavable():
                     self.factorise()
                     lengths = self.step(products, centring)
+                self.took = time.monotonic() - began
+            except LeftError:  # the point is that before the step
+                self.took = max(self.took, time.monotonic() - began)
+                return step, "stopped"
             except np.linalg.LinAlgError:  # the arithmetic is exhausted: keep what there is
                 return step, "stalled"
             centring = min(lengths) < SHORT
@@ -216,10 +225,11 @@ class CentralPath(ABC):
                 break
             way = further
         primal, dual = (min(1.0, self.reach * length) for length in (way.primal, way.dual))
-        for pairs in every:
-            pairs.take(primal, dual)
-        self.lam += dual * way.lam
-        self.nu += dual * way.nu
+        with entire():
+            for pairs in every:
+                pairs.take(primal, dual)
+            self.lam += dual * way.lam
+            self.nu += dual * way.nu
         return primal, dual
 
     def _direction(self) -> Way:

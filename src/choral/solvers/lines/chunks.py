@@ -80,16 +80,24 @@ class Chunks:
         The function may return an array of the worker's own space: it is added before the next call.
         """
 
+        unwanted = threading.Event()
+
         def share(worker: int) -> Array:
             mine = self.slices[worker :: self._workers]
             result = function(mine[0]).copy()
             for rows in mine[1:]:
+                if unwanted.is_set():
+                    break
                 result += function(rows)
             return result
 
         if self._pool is None:
             return share(0)
-        first, *others = self._pool.map(share, range(self._workers))
+        try:
+            first, *others = self._pool.map(share, range(self._workers))
+        except KeyboardInterrupt:  # who waits for the sum leaves, and the pool waits for who makes it
+            unwanted.set()
+            raise
         for part in others:
             first += part
         return first
