@@ -19,7 +19,7 @@ import numpy.typing as npt
 from choral.errors import ProblemError
 from choral.phases import phase, tell
 from choral.problem.kernel import Floats
-from choral.scores.crossfit import FOLDS, Choice, crossfitted, folds_of, strongest, whole_numbered
+from choral.scores.crossfit import FOLDS, Choice, crossfitted, folds_of, records_in_time, strongest, whole_numbered
 from choral.scores.cut import MOST_BINS, cells_of, cuts_of_sizes
 from choral.scores.pieces import LEAST, pieces_of
 from choral.scores.teacher import Lesson, Pair, Tables, spread, tables_of, taught
@@ -93,9 +93,11 @@ def learn(table: Source, asked: Asked, where: str = "") -> Points:
             f"{table.name} has {len(codes)} records: a score cannot be learned from fewer than {LEAST_ROWS}.",
             "Name the columns that are counted as they stand: use=… (--use).",
         )
-    part = np.sort(np.random.default_rng(0).permutation(len(codes))[:CROSS_FITTED])
     mean = None if numbers is None else _mean(codes, columns, numbers)
-    found = [_learned(mean or _lesson(codes, columns, target, asked.target), part)]
+    about_target = mean or _lesson(codes, columns, target, asked.target)
+    few = records_in_time(about_target, CROSS_FITTED)
+    part = np.sort(np.random.default_rng(0).permutation(len(codes))[:few])
+    found = [_learned(about_target, part)]
     about = [asked.target]
     classes = [_classes(target, asked.target)]
     for group in asked.unseen:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from choral.errors import ProblemError
+from choral.show.commands.fit_ahead import said_before
 from choral.show.commands.fit_files import beside_here, check_outputs, save_all
+from choral.show.commands.fit_others import side_knowledge
 from choral.show.commands.fit_words import (
     about_table,
     card_lines,
@@ -64,19 +66,13 @@ from choral.show.options import (
 from choral.show.wrapping import say
 
 if TYPE_CHECKING:
-    from choral.auditing.side_knowledge import Fear
     from choral.design.limits import Limits
     from choral.problem.question import Question
     from choral.release.file import Release
     from choral.tables.rules import TableRules
 
-PATIENCE = 5.0
-"""Seconds to find out what a promise against side knowledge costs; the price is a remark, not the result."""
-LEAST_PATIENCE = 0.5
-"""Share of the seconds that were spent until then in which no price is found: a code with one more promise is not easier."""
 TOLERATED = 0.5
 """Seconds beyond a time limit that are not worth a word."""
-NOT_LOOKED_AT = "what the code tells to who knows another column was not looked at"
 EXAMPLES = examples(
     "choral fit table.csv --reveal outcome --protect age,sex+race --bins age=40,55,70 -o r.choral --card card.json",
     "choral fit table.csv --reveal outcome --protect born,job --bins born=decade --group 'job=office:clerk|boss;other:*'",
@@ -163,7 +159,8 @@ def fit(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for all of it: counting, learning, the search, making the best so far exact, and verifying it."
+            help="Seconds for all of it: counting, learning, the search, making the best so far exact, and verifying it. "
+            "What comes before the search is not cut short: where that matters, it is said at the start how long it takes."
         ),
     ] = None,
     codes: Annotated[
@@ -186,11 +183,13 @@ def fit(
 ) -> None:
     """Find the most telling private channel for a table, verify it and save it, with how records become its states.
 
-    Ctrl-C ends the search early: what is saved is private and its bound holds, however early it ends. A second one, or one
-    before or after the search, ends the command, and nothing is written.
+    Ctrl-C ends the search early, which is said at once: what is saved is private and its bound holds, however early it ends.
+    A second one, or one before or after the search, ends the command, and nothing is written.
     """
     start = time.monotonic()  # what is imported here takes its time, too
-    from choral.design.limits import Limits
+    from choral.design.limits import Clock, Limits
+
+    began = Clock(Limits())
     from choral.ledger.book import beside
     from choral.release.card import card_of, check_precision
     from choral.release.meaning import Meaning
@@ -248,6 +247,7 @@ def fit(
     rules = ruled(bins, missing, empty, min_count, law, unseen, id, own, score, drop=drop, **reading)
     earlier = None if after is None else _earlier(after, after_key, question, rules, also)
     book = ledger or beside(output)
+    ahead = None if spark else said_before(table, question, rules, time_limit, began, as_json)
     with interval_bar(quiet=as_json) as bar:
         limits = replace(limits, progress=bar)
         release, found = _fitted((spark, master), table, question, rules, limits, also or (), earlier)
@@ -255,7 +255,7 @@ def fit(
         public = None if card is None else card_of(release, precision)
         people = {"table": table, "other_people": other_people}
         recorded = save_all(release, output, key, card, public, book, force, people)
-        fears, unpriced = ([], "") if spark or counts is not None else _side_knowledge(table, release, limits)
+        fears, unpriced = ([], "") if spark or counts is not None else side_knowledge(table, release, limits)
         remarks += [*no_limits(release), *([unpriced] if unpriced else [])]
     seconds = time.monotonic() - start
     dropped = _left_out(table, release, counts)
@@ -267,6 +267,7 @@ def fit(
         about["side_knowledge"] = [fear.to_json() for fear in fears]
         if recorded is not None:
             files |= {"ledger": str(book), "new_ledger": recorded.new, "remarks": [*remarks, *recorded.remarks]}
+        about["not_cut_short"] = None if ahead is None or time_limit is None else ahead.to_json()
         about |= Meaning(release).to_json()
         print_json({**summary(release.disclosure), **about, "seconds": round(seconds, 3), **files})
         return
@@ -291,34 +292,6 @@ def fit(
         say(line)
     for remark in () if recorded is None else recorded.remarks:
         say(f"ledger       {remark}")
-
-
-def _side_knowledge(table: str, release: Release, limits: Limits) -> tuple[list[Fear], str]:
-    """What the code tells to whoever knows another column, the worst first, with what a promise against that costs.
-
-    The release is saved by now: where it is time, or somebody interrupts, this is left out, and a sentence says so.
-    """
-    from choral.auditing.side_knowledge import fears, priced
-    from choral.design.limits import ending_all
-    from choral.phases import phase
-    from choral.tables.opening import opened
-
-    found: list[Fear] = []
-    left, later = limits.remaining(), "choral audit says it: "
-    if left == 0.0:
-        return found, f"{NOT_LOOKED_AT} in the time limit; {later}choral audit {release.path} --table {table}"
-    try:
-        looking = phase("looking at what others may know")
-        with ending_all(), looking, opened(table, release.recipe.as_read) as source:
-            found = fears(release, source)
-            left = limits.remaining()
-            enough = left is None or left > LEAST_PATIENCE * ((limits.time_limit or 0.0) - left)
-            if found and enough:
-                patience = PATIENCE if left is None else min(PATIENCE, left)
-                found = [priced(release, source, found[0], patience), *found[1:]]
-            return found, ""
-    except KeyboardInterrupt:
-        return found, f"{NOT_LOOKED_AT}, since this was interrupted; {later}choral audit {release.path} --table {table}"
 
 
 def _left_out(table: str, release: Release, counts: str | None) -> int:
