@@ -17,6 +17,7 @@ import pytest
 from in_process import choral
 from laws import exactly_private
 from scale import sensors
+from test_solvers import float_sensors, uniform_knots
 
 import choral as ch
 from choral import phases
@@ -26,7 +27,11 @@ from choral.design.solvers import choose
 from choral.problem.solution import Status
 from choral.show import interrupts
 from choral.solvers.lines import budget_path, central_path, interior_point
+from choral.solvers.lines.annealing import Annealing
+from choral.solvers.lines.chords import ENTROPY
 from choral.solvers.lines.chunks import Chunks
+from choral.solvers.lines.interior_point import InteriorPoint
+from choral.solvers.lines.program import equality_error
 
 PATIENCE = 120
 """Seconds that another process may take for anything, on a busy machine."""
@@ -94,6 +99,24 @@ def test_a_channel_is_not_restored_by_steps_that_take_long_where_there_is_one(mo
 
     assert restorations(1e9, 20) == restorations(-1.0, 20) + 1 > 2
     assert restorations(1e9, 2) == restorations(-1.0, 2) == 1
+
+
+def test_very_many_states_are_not_mended_where_a_channel_is_there_already():
+    """The channel to start from meets the equalities, and to mend another takes seconds."""
+    p, M, q = float_sensors(9)
+    C = ENTROPY.chords(uniform_knots(6), q)
+    start = InteriorPoint(tolerance=1e-3).solve(C, p, M)
+
+    def stopped(z):
+        return Annealing(tolerance=1e-4).solve(C, p, M, z0=z, should_stop=lambda: True, nu0=start.nu)
+
+    with phases.searching():
+        assert not np.array_equal(stopped(start.z).z, start.z)  # by a time limit, which kept time for it
+        phases.hurry(0)
+        assert np.array_equal(stopped(start.z).z, start.z)
+        mended = stopped(None)
+    assert mended.status == "stopped"
+    assert equality_error(mended.z, p, M) < 1e-11
 
 
 def test_what_can_be_left_is_left_and_what_is_one_piece_is_not():

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from choral.phases import hurried
 from choral.solvers.lines.chunks import Array, Chunks
 from choral.solvers.lines.elimination import elimination
 from choral.solvers.lines.factors import Cholesky
@@ -226,7 +227,8 @@ class _Path:
         try:
             point = self._met(self._cooled(self._begun()))
         except _StoppedError:
-            return Outcome(self._mended(), self.best_nu, self.evaluated, "stopped")
+            start = self.program.z if hurried() else None  # to mend what there is takes seconds
+            return Outcome(self._mended() if start is None else start, self.best_nu, self.evaluated, "stopped")
         except np.linalg.LinAlgError:
             if len(self.p) < TOO_MANY:
                 raise

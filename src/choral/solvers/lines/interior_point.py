@@ -19,8 +19,8 @@ the iterations of the second and third level on sensors and tables."""
 FEASIBLE, PART_MISSING = 1e-7, 0.3
 """Equalities that hold to this, or to this part of the tolerance, are restored to rounding afterwards."""
 LONG = 0.3
-"""Seconds of a step from which on a channel is not restored where somebody interrupts and there is one already, that of the
-level before: it takes up to three factorisations, and who interrupts does not want to wait for the percent that it brings."""
+"""Seconds of a step from which on, where somebody interrupts, the channel to start from is the result, and not the last point,
+restored: that takes up to three factorisations, and who interrupts does not want to wait for the percent that it brings."""
 LARGE_PIECE, SMALL_PIECE = 1024, 32_768
 """States of a piece at most, whose columns then fit a cache; but at least so many numbers: handing less over costs more."""
 
@@ -37,8 +37,9 @@ class InteriorPoint(LineSolver):
             return Outcome(program.p[:, None].copy(), np.zeros((1, program.M.shape[1])), 0, "optimal")
         path = _Path(program, self.tolerance)
         steps, status = path.follow(self.max_iterations, should_stop, callback)
-        if not (status == "stopped" and hurried() and program.z is not None and path.took > LONG):
-            restored(path.main.z, path.p, path.M, path.eliminated)
+        if status == "stopped" and hurried() and program.z is not None and path.took > LONG:
+            return Outcome(program.z, path.best, steps, status)
+        restored(path.main.z, path.p, path.M, path.eliminated)
         return Outcome(path.main.z, path.best, steps, status)
 
 
