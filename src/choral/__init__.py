@@ -7,9 +7,11 @@ nothing about any single protected value.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from choral.version import __version__
+
+TYPE_CHECKING = False
+"""As `typing` has it, which takes longer to load than all of this; an interrupt that comes meanwhile is a traceback."""
 
 _HOME = {
     "Joint": "choral.describe.joint",
@@ -52,6 +54,8 @@ _HOME = {
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from choral import errors as errors
     from choral import schemes as schemes
     from choral.auditing.audit import audit as audit

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # `signal` without what it loads: an interrupt may come then
 import os
-import signal
 import sys
-import threading
 import time
-from types import FrameType
+from _thread import get_ident
+
+TYPE_CHECKING = False
+"""As `typing` has it, which takes longer to load than all of this."""
+if TYPE_CHECKING:
+    from types import FrameType
 
 LOADER = "<frozen importlib._bootstrap>"
 """Whose frames are there while a module is loaded."""
@@ -50,7 +54,7 @@ class Patient:
     """
 
     def __init__(self) -> None:
-        self.waiting = False
+        self.waiting, self.main = False, get_ident()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Raise it, now or later."""
@@ -58,6 +62,8 @@ class Patient:
             self.waiting = False
             raise KeyboardInterrupt
         self.waiting = True
+        import threading
+
         threading.Thread(target=self.wait, daemon=True).start()
 
     def now(self) -> None:
@@ -68,8 +74,8 @@ class Patient:
 
     def wait(self) -> None:
         """Interrupt again when nothing is being loaded."""
-        main, began, said = threading.main_thread().ident or 0, time.monotonic(), False
-        while self.waiting and loading(sys._current_frames().get(main)):
+        began, said = time.monotonic(), False
+        while self.waiting and loading(sys._current_frames().get(self.main)):
             time.sleep(LOOKED)
             if not said and time.monotonic() - began > LONG:
                 said = True

@@ -19,7 +19,7 @@ the iterations of the second and third level on sensors and tables."""
 FEASIBLE, PART_MISSING = 1e-7, 0.3
 """Equalities that hold to this, or to this part of the tolerance, are restored to rounding afterwards."""
 LONG = 0.3
-"""Seconds of a step from which on, where somebody interrupts, the channel to start from is the result, and not the last point,
+"""Seconds of a step from which on, where somebody interrupts, the channel to start from is the result, not the last point,
 restored: that takes up to three factorisations, and who interrupts does not want to wait for the percent that it brings."""
 LARGE_PIECE, SMALL_PIECE = 1024, 32_768
 """States of a piece at most, whose columns then fit a cache; but at least so many numbers: handing less over costs more."""
