@@ -16,11 +16,13 @@ from pathlib import Path
 PARTS = (
     "claims",
     "steps",
+    "slices",
     "numbers",
     "reading",
     "names",
     "values",
     "sums",
+    "table",
     "core",
     "conditions",
     "laws",

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 import choral as ch
 from choral.verifier import core, reading
 from choral.verifier.claims import ClaimFailed
-from choral.verifier.core import Channel, Shares, Table
+from choral.verifier.core import Channel, Shares
 from choral.verifier.least_line import LeastLine
 from choral.verifier.steps import METER, Meter, default_budget
 from choral.verifier.sums import added
+from choral.verifier.table import Table
 
 
 def numbers(draw, size, count):

@@ -31,6 +31,7 @@ The format is described in docs/release-format.md.
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 
@@ -271,6 +272,7 @@ def main(arguments, then=lambda document: None):
 
 def run():
     """The command line of a process: exits with its status."""
+    gc.disable()  # nothing here refers to itself, and to look for that among millions of numbers takes time
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from choral.verifier.claims import ClaimFailed, brief, need
-from choral.verifier.core import Shares, Table, columns_of
+from choral.verifier.core import Shares
 from choral.verifier.names import shown_name
 from choral.verifier.steps import hold, product, spend
+from choral.verifier.table import Table, columns_of
 from choral.verifier.values import symbol
 
 SYMBOL = 10  # steps to read a value of an alphabet

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import islice
 
 from choral.verifier.claims import need
 from choral.verifier.intervals import UP, add, entropy, ratio, subtract
 from choral.verifier.numbers import decimal
+from choral.verifier.slices import in_slices
 from choral.verifier.steps import hold, product, spend
 
 STATED = Decimal(10) ** -15  # claims are stated to this many bits, rounded towards caution
@@ -35,20 +37,33 @@ def leakages_of(document, budgets):
 
 def information(law, used, target, channel, prior):
     """I(W;Y) = H(W) - H(W,Y) + H(Y), as an interval."""
-    low, terms = {}, {}
-    for state, values in law.seen_from(used, target, prior).items():
-        denominator, codes, numerators = channel.rows[state]
-        bottom = denominator * law.total
-        each = 5 + product(bottom.bit_length() + BITS, bottom.bit_length())
-        spend(len(values) * len(codes) * each, "the joint law of codes and target")
+    low, terms, what = {}, {}, "the joint law of codes and target"
+    seen = law.seen_from(used, target, prior)
+
+    def sum_up(start, stop):
+        for state in islice(prior, start, stop):
+            values = seen[state]
+            denominator, codes, numerators = channel.rows[state]
+            bottom = denominator * law.total
+            each = 5 + product(bottom.bit_length() + BITS, bottom.bit_length())
+            spend(len(values) * len(codes) * each, what)
+            before = len(low)
+            for w, weight in values.items():
+                for y, n in zip(codes, numerators):
+                    key = w, y
+                    low[key] = low.get(key, 0) + ((n * weight) << BITS) // bottom
+                    terms[key] = terms.get(key, 0) + 1
+            if len(low) > before:
+                hold(2 * (len(low) - before), what)
+
+    def add_up(found):
         before = len(low)
-        for w, weight in values.items():
-            for y, n in zip(codes, numerators):
-                key = w, y
-                low[key] = low.get(key, 0) + ((n * weight) << BITS) // bottom
-                terms[key] = terms.get(key, 0) + 1
-        if len(low) > before:
-            hold(2 * (len(low) - before), "the joint law of codes and target")
+        for sums, more in zip((low, terms), found):
+            for key, number in more.items():
+                sums[key] = sums.get(key, 0) + number
+        hold(2 * (len(low) - before), what)
+
+    in_slices(len(prior), sum_up, lambda: (low, terms), add_up)
     unit = 1 << BITS
     both = entropy((ratio(x, unit)[0], ratio(x + terms[k], unit)[1]) for k, x in low.items())
     codes = entropy(ratio(mass.numerator, mass.denominator * law.total) for mass in channel.mass)

@@ -9,11 +9,12 @@ from math import comb, lcm
 
 from choral.verifier.claims import brief, need
 from choral.verifier.conditions import conditions_of
-from choral.verifier.core import Table, budgets_of, columns_of, short
+from choral.verifier.core import budgets_of
 from choral.verifier.names import shown_group
 from choral.verifier.numbers import added_up, common_denominator, decimal, rational
 from choral.verifier.reading import is_list
 from choral.verifier.steps import DEAR, hold, product, spend
+from choral.verifier.table import Table, columns_of, short
 from choral.verifier.values import alphabet_of
 
 MOST_SCORE = 1 << 62

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from choral.verifier.core import picked
+from choral.verifier.table import picked
 
 DIGIT = 64  # bits of a digit: what a line costs at a state, coarsely
 MIDDLE = 1 << DIGIT - 1  # is added to each digit, so that none is negative

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from choral.verifier.claims import ClaimFailed, brief, need, several
 from choral.verifier.conditions import check_conditions, check_same_given
-from choral.verifier.core import Shares, Table, independence, shown, within_ratio
+from choral.verifier.core import Shares, independence, shown, within_ratio
 from choral.verifier.information import compare_bound, leakage
 from choral.verifier.intervals import interval
 from choral.verifier.names import shown_group, shown_name
+from choral.verifier.table import Table
 
 
 def quietly(line):

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from choral.verifier.claims import need
 from choral.verifier.conditions import rows_of_conditions
-from choral.verifier.core import columns_of
 from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import UP, entropy, interval, ratio, subtract
 from choral.verifier.numbers import added_up, rational, size_of
 from choral.verifier.proof_orbits import bound_from_orbits_of_bases
 from choral.verifier.steps import hold, product, spend
 from choral.verifier.symmetry import exchangeable, orbits
+from choral.verifier.table import columns_of
 from choral.verifier.vertices import MANY_POINTS, Chords, extreme_points
 
 

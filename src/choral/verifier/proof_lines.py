@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 
 from choral.verifier.claims import brief, need
 from choral.verifier.conditions import condition_row, row_under
-from choral.verifier.core import Contained
 from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import DOWN, LN2, LOGARITHM, UP, add, entropy, interval, ratio, subtract
 from choral.verifier.least_line import LeastLine
 from choral.verifier.numbers import rational, size_of, whole
 from choral.verifier.proof_determined import is_beside, places_of
 from choral.verifier.proof_tree import lines_of_tree
+from choral.verifier.slices import in_slices
 from choral.verifier.steps import hold, product, spend
+from choral.verifier.table import Contained
 
 MOST_BITS = 1 << 20  # of a denominator in a proof by lines
 
@@ -71,16 +73,23 @@ def bound_from_lines(law, used, target, groups, budgets, conditions, further, pr
         [(to_groups[g].where, {z: [row[i] for row in nu] for i, z in by_group[g]}) for g in contained],
         [*zip(*lines), *([-x for x in column] for column in zip(*nu))],
     )
-    size, total = len(values), 0
-    for state, weight in prior.items():
-        terms = [(number[w], x, 1) for w, x in to_target[state].items()]
-        for seen, inside in shared:
-            row = seen[state]
-            terms += [(size + i, row[z], 1) for i, z in inside if z in row]
-        terms += [(size + i, row.numerators[state], row.divisor) for i, row in beyond]
-        each = product(weight.bit_length(), deep)
-        spend(len(lines) * (len(terms) + len(beyond) + len(contained) + 3) * each, "lines at every state")
-        total += every.at(state, weight, terms) // law.total
+    size, parts = len(values), []
+
+    def sum_up(start, stop):
+        total = 0
+        for state, weight in islice(prior.items(), start, stop):
+            terms = [(number[w], x, 1) for w, x in to_target[state].items()]
+            for seen, inside in shared:
+                row = seen[state]
+                terms += [(size + i, row[z], 1) for i, z in inside if z in row]
+            terms += [(size + i, row.numerators[state], row.divisor) for i, row in beyond]
+            each = product(weight.bit_length(), deep)
+            spend(len(lines) * (len(terms) + len(beyond) + len(contained) + 3) * each, "lines at every state")
+            total += every.at(state, weight, terms) // law.total
+        parts.append(total)
+
+    in_slices(len(prior), sum_up, lambda: parts, parts.extend)
+    total = sum(parts)
     bottom = interval(Fraction(total - len(prior), 1 << BITS))
     for g, price in enumerate(prices):
         if price:

@@ -7,12 +7,12 @@ from fractions import Fraction
 from math import gcd
 
 from choral.verifier.claims import need
-from choral.verifier.core import columns_of
 from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import UP, entropy, interval, subtract
 from choral.verifier.numbers import added_up, size_of
 from choral.verifier.steps import hold, product, spend
 from choral.verifier.symmetry import exchangeable, orbits, values_of
+from choral.verifier.table import columns_of
 from choral.verifier.vertices import MANY_POINTS, Chords, pivot, reduce_row
 
 

@@ -8,10 +8,10 @@ from itertools import pairwise
 from math import lcm
 
 from choral.verifier.claims import need
-from choral.verifier.core import Table
 from choral.verifier.information import BITS, entropy_of_target
 from choral.verifier.intervals import DOWN, LOGARITHM, UP, add, entropy, interval, ratio, subtract
 from choral.verifier.steps import hold, product, spend
+from choral.verifier.table import Table
 
 
 def bound_from_rank(law, used, target, groups, conditions, plain, prior):

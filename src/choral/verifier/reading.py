@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from array import array
+from itertools import islice
 
 from choral.verifier.claims import ClaimFailed, brief, need
 
@@ -35,6 +36,45 @@ class Lazy:
             raise IndexError(position)
         return self.item(position)
 
+    def __iter__(self):
+        return between(self, 0, self.size)
+
+    def block(self, start):
+        """The items from a multiple of BLOCK up to the next."""
+        return [self.item(i) for i in range(start, min(start + BLOCK, self.size))]
+
+    def written(self, start):
+        """The same as text, in which items are parted by commas."""
+        return dump(self.block(start))[1:-1]
+
+
+class InText(Lazy):
+    """A list whose items are left in the text: where each block of them starts, and whether it is plain, is known."""
+
+    def __init__(self, size, text, starts, plain, decoder):
+        super().__init__(size, lambda i: self.block(i - i % BLOCK)[i % BLOCK])
+        self.text, self.starts, self.plain, self.decoder = text, starts, plain, decoder
+
+    def part(self, start):
+        """The text of the items of a block; the last of `starts` is where the list ends."""
+        k = start // BLOCK
+        return self.text[self.starts[k] : self.starts[k + 1]].rstrip(", \t\n\r")
+
+    def block(self, start):
+        return self.decoder.decode(f"[{self.part(start)}]")
+
+    def written(self, start):
+        return self.part(start) if self.plain[start // BLOCK] else super().written(start)
+
+
+def between(items, start, stop):
+    """The items of a list, kept or not, from one position up to another."""
+    if isinstance(items, Lazy):
+        for first in range(start - start % BLOCK, stop, BLOCK):
+            yield from items.block(first)[max(start - first, 0) : stop - first]
+    else:
+        yield from islice(items, start, stop)
+
 
 def is_list(value):
     """Whether a JSON value is a list, kept or not."""
@@ -53,8 +93,8 @@ def pieces(value):
     elif isinstance(value, Lazy) or (isinstance(value, list) and len(value) > BLOCK):
         lead = "["
         for start in range(0, len(value), BLOCK):
-            block = [value[i] for i in range(start, min(start + BLOCK, len(value)))]
-            yield lead + dump(block)[1:-1]
+            block = value.written(start) if isinstance(value, Lazy) else dump(value[start : start + BLOCK])[1:-1]
+            yield lead + block
             lead = ","
         yield "]"
     else:
@@ -99,7 +139,14 @@ def is_deep(value):
     return bool(within)
 
 
-LONG_ROW = re.compile(f"(?<![0-9])[0-9]{{{LONGEST_INTEGER + 1}}}")  # more digits than an integer may have
+# A plain block is text that JSON has one way to write: lists of whole numbers, hexadecimal texts, and lists of these, without
+# blanks. What this pattern takes is valid, and `dump` would write what it says in just these characters.
+SIMPLE = f'(?:"[0-9a-f]*+"|0|[1-9][0-9]{{0,{LONGEST_INTEGER - 1}}}+)'
+ITEM = rf"\[(?:{SIMPLE}|\[{SIMPLE}(?:,{SIMPLE})*+\])(?:,(?:{SIMPLE}|\[{SIMPLE}(?:,{SIMPLE})*+\]))*+\]"
+PLAIN = re.compile(f"(?:{ITEM},){{{BLOCK}}}")
+HALF = (
+    LONGEST_INTEGER // 2
+)  # among digits of which there are more than LONGEST_INTEGER is a whole such stretch of the text
 DECODER = json.JSONDecoder(object_pairs_hook=no_twins, parse_int=whole_number)
 QUICK = json.JSONDecoder(object_pairs_hook=no_twins)  # for a text that has no integer that is absurdly long
 BLANK = re.compile(r"[ \t\n\r]*")
@@ -107,7 +154,7 @@ BLANK = re.compile(r"[ \t\n\r]*")
 
 def decoder_for(text):
     """What reads the JSON values of a text: every integer is looked at only where one of them can be too long."""
-    return DECODER if LONG_ROW.search(text) else QUICK
+    return DECODER if any(text[i : i + HALF].isdecimal() for i in range(0, len(text), HALF)) else QUICK
 
 
 def after(text, place, mark):
@@ -146,19 +193,24 @@ def read_object(text, place, decoder, path):
 
 def read_list(text, place, decoder):
     """The rest of a list whose first item is at a place."""
-    items, places = [], array("Q")
-    while not (text.startswith("]", place) and not places):
-        item, end = decoder.raw_decode(text, place)
-        places.append(place)
-        if len(places) <= LONG:
-            items.append(item)
-        place = BLANK.match(text, end).end()
-        if text.startswith("]", place):
-            break
-        place = after(text, place, ",")
-    if len(places) <= LONG:
-        return items, place + 1
-    return Lazy(len(places), lambda i: decoder.raw_decode(text, places[i])[0]), place + 1
+    size, starts, plain = 0, array("Q"), []
+    more = not text.startswith("]", place)
+    while more:
+        if size % BLOCK == 0:
+            found = PLAIN.match(text, place)
+            starts.append(place)
+            plain.append(found is not None)
+            if found:
+                place, size = BLANK.match(text, found.end()).end(), size + BLOCK
+                continue
+        _, end = decoder.raw_decode(text, place)
+        place, size = BLANK.match(text, end).end(), size + 1
+        more = not text.startswith("]", place)
+        if more:
+            place = after(text, place, ",")
+    starts.append(place)
+    items = InText(size, text, starts, plain, decoder)
+    return (list(items) if size <= LONG else items), place + 1
 
 
 def read(text):

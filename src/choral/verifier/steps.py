@@ -28,6 +28,11 @@ class Meter:
         if self.spent > self.budget:
             raise over_budget(what, self.spent, self.budget)
 
+    def allows(self, steps, numbers):
+        """Whether so many more steps, and numbers that are held, stay within the budget."""
+        fits = self.spent + steps <= self.budget
+        return fits and (self.held + numbers) * STEPS_PER_NUMBER_HELD <= self.budget
+
     def hold(self, numbers, what):
         """Note that so many more numbers are held; a negative count lets them go."""
         self.held += numbers

@@ -20,6 +20,15 @@ def gather(parts, value, bottom, codes, numerators, factor):
     return len(row) - before
 
 
+def gather_all(parts, others):
+    """Add sums {value: {bottom: {code: sum}}} to such sums; returns how many of these are new."""
+    return sum(
+        gather(parts, value, bottom, row, row.values(), 1)
+        for value, by_bottom in others.items()
+        for bottom, row in by_bottom.items()
+    )
+
+
 def added(parts):
     """Sums of integers over several denominators, {denominator: {y: integer}}, as one fraction for every code."""
     common = 1

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from choral.verifier.claims import ClaimFailed, need
-from choral.verifier.core import Table
 from choral.verifier.names import shown_name
 from choral.verifier.steps import spend
+from choral.verifier.table import Table
 from choral.verifier.values import symbol
 
 

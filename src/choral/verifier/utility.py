@@ -6,10 +6,11 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from choral.verifier.claims import brief, need
-from choral.verifier.core import Shares, Table
+from choral.verifier.core import Shares
 from choral.verifier.names import shown_group
 from choral.verifier.numbers import added_up, rational, size_of
 from choral.verifier.steps import hold, product, spend
+from choral.verifier.table import Table
 from choral.verifier.values import symbol
 
 FIXED = 256  # bits after the point of sums that are rounded down

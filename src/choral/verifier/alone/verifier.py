@@ -34,10 +34,14 @@ The format is described in docs/release-format.md.
 from __future__ import annotations
 
 import datetime
+import gc
 import hashlib
 import json
+import marshal
 import math
+import os
 import re
+import signal
 import sys
 import unicodedata
 from array import array
@@ -45,7 +49,7 @@ from contextvars import ContextVar
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cmp_to_key
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise, zip_longest
 from math import comb, gcd, lcm
 from operator import itemgetter, lt
 from struct import Struct
@@ -109,6 +113,11 @@ class Meter:
         if self.spent > self.budget:
             raise over_budget(what, self.spent, self.budget)
 
+    def allows(self, steps, numbers):
+        """Whether so many more steps, and numbers that are held, stay within the budget."""
+        fits = self.spent + steps <= self.budget
+        return fits and (self.held + numbers) * STEPS_PER_NUMBER_HELD <= self.budget
+
     def hold(self, numbers, what):
         """Note that so many more numbers are held; a negative count lets them go."""
         self.held += numbers
@@ -150,6 +159,118 @@ def product(first, second):
 def default_budget(length):
     """The budget for a file of so many characters."""
     return STEPS + STEPS_PER_CHARACTER * length
+
+
+# ---- slices ----------------------------------------------------------------------------------------------------------
+# Long sums over states, in slices, one for each core: the parent does the first, children that are forked do the others.
+#
+# Nothing that holds rests on a child. What a child found counts only if it did its slice to the end, ended well, and took no
+# more steps than the budget leaves; for any other (killed, out of memory, a claim that fails in its slice) the parent does the
+# slice itself, where its turn is, as if there were no children. So what holds, what fails, with which words and after how many
+# steps, is the same in one process and in many. Sums are of integers, and slices are added in their order.
+#
+# To fork is safe where a process has one thread, which the system counts: no lock can be held by a thread that the child lacks.
+# Where there are more, or the system does not say (any but Linux), or for few states, one process does everything. With
+# CHORAL_PROCESSES=1 in the environment it always does; a larger number is the most that there may be.
+
+
+MOST_PROCESSES = 8  # each holds pages of its own
+LEAST_SLICE = 8000  # states: less than a tenth of a second of work, which a fork should not cost
+THREADS = "/proc/self/task"
+
+
+def processes(size):
+    """How many processes a sum over so many states gets."""
+    text = os.environ.get("CHORAL_PROCESSES", "")
+    most = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else MOST_PROCESSES
+    if min(most, size // LEAST_SLICE) < 2 or not os.path.isdir(THREADS) or len(os.listdir(THREADS)) > 1:
+        return 1
+    return max(1, min(most, MOST_PROCESSES, size // LEAST_SLICE, len(os.sched_getaffinity(0))))
+
+
+def in_slices(size, work, found, add):
+    """Do `work(start, stop)` for all of range(size), which adds to sums of the caller.
+
+    `found()` is what a child's sums are in the end, in plain numbers, texts, tuples, lists and dictionaries; `add(sums)` adds
+    them to those of the parent, or returns False, with nothing changed, where it must see for itself.
+    """
+    count = processes(size)
+    ends = [size * k // count for k in range(count + 1)]
+    first, *others = pairwise(ends)
+    children = []
+    try:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if others else None
+        try:
+            for start, stop in others:
+                children.append(Child(work, found, start, stop))
+        except OSError:  # no more processes, or no memory for one: what they would have done is done here
+            pass
+        finally:
+            if others:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        work(*first)
+        for child, part in zip_longest(children, others):
+            steps, numbers, sums = (child.answer() if child else None) or (0, 0, None)
+            meter = METER.get() or Meter(float("inf"))
+            fits = sums is not None and meter.allows(steps, numbers)
+            if fits and add(sums) is not False:
+                meter.spent += steps
+            else:
+                work(*part)
+    finally:
+        for child in children:
+            child.end()
+
+
+class Child:
+    """A forked process that does one slice and says what it found, once, through a pipe."""
+
+    def __init__(self, work, found, start, stop):
+        self.source, target = os.pipe()
+        try:
+            self.number = os.fork()
+        except OSError:
+            os.close(self.source)
+            os.close(target)
+            raise
+        if self.number:
+            os.close(target)
+            return
+        status = 1
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever is interrupted says so: the parent
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+            gc.disable()  # it would write to every page that is shared with the parent
+            os.close(self.source)
+            meter = METER.get() or Meter(float("inf"))
+            spent, held = meter.spent, meter.held
+            work(start, stop)
+            with open(target, "wb") as pipe:
+                marshal.dump((meter.spent - spent, meter.held - held, found()), pipe)
+            status = 0
+        finally:
+            os._exit(status)  # whatever happened: nothing of the parent's is flushed, said or raised a second time
+
+    def answer(self):
+        """Steps, numbers held and sums of a child that came to its end; None of any other."""
+        with open(self.source, "rb", closefd=False) as pipe:
+            said = pipe.read()
+        return marshal.loads(said) if self.ended() == 0 else None
+
+    def ended(self):
+        """The status that it ended with, once: zero says that all was done and written."""
+        number, self.number = self.number, None
+        try:
+            return os.waitpid(number, 0)[1]
+        except ChildProcessError:  # somebody else in this process waited for it
+            return None
+
+    def end(self):
+        """See to it that it is gone."""
+        if self.number is not None:
+            os.kill(self.number, signal.SIGKILL)
+            self.ended()
+        os.close(self.source)
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
@@ -237,6 +358,45 @@ class Lazy:
             raise IndexError(position)
         return self.item(position)
 
+    def __iter__(self):
+        return between(self, 0, self.size)
+
+    def block(self, start):
+        """The items from a multiple of BLOCK up to the next."""
+        return [self.item(i) for i in range(start, min(start + BLOCK, self.size))]
+
+    def written(self, start):
+        """The same as text, in which items are parted by commas."""
+        return dump(self.block(start))[1:-1]
+
+
+class InText(Lazy):
+    """A list whose items are left in the text: where each block of them starts, and whether it is plain, is known."""
+
+    def __init__(self, size, text, starts, plain, decoder):
+        super().__init__(size, lambda i: self.block(i - i % BLOCK)[i % BLOCK])
+        self.text, self.starts, self.plain, self.decoder = text, starts, plain, decoder
+
+    def part(self, start):
+        """The text of the items of a block; the last of `starts` is where the list ends."""
+        k = start // BLOCK
+        return self.text[self.starts[k] : self.starts[k + 1]].rstrip(", \t\n\r")
+
+    def block(self, start):
+        return self.decoder.decode(f"[{self.part(start)}]")
+
+    def written(self, start):
+        return self.part(start) if self.plain[start // BLOCK] else super().written(start)
+
+
+def between(items, start, stop):
+    """The items of a list, kept or not, from one position up to another."""
+    if isinstance(items, Lazy):
+        for first in range(start - start % BLOCK, stop, BLOCK):
+            yield from items.block(first)[max(start - first, 0) : stop - first]
+    else:
+        yield from islice(items, start, stop)
+
 
 def is_list(value):
     """Whether a JSON value is a list, kept or not."""
@@ -255,8 +415,8 @@ def pieces(value):
     elif isinstance(value, Lazy) or (isinstance(value, list) and len(value) > BLOCK):
         lead = "["
         for start in range(0, len(value), BLOCK):
-            block = [value[i] for i in range(start, min(start + BLOCK, len(value)))]
-            yield lead + dump(block)[1:-1]
+            block = value.written(start) if isinstance(value, Lazy) else dump(value[start : start + BLOCK])[1:-1]
+            yield lead + block
             lead = ","
         yield "]"
     else:
@@ -301,7 +461,14 @@ def is_deep(value):
     return bool(within)
 
 
-LONG_ROW = re.compile(f"(?<![0-9])[0-9]{{{LONGEST_INTEGER + 1}}}")  # more digits than an integer may have
+# A plain block is text that JSON has one way to write: lists of whole numbers, hexadecimal texts, and lists of these, without
+# blanks. What this pattern takes is valid, and `dump` would write what it says in just these characters.
+SIMPLE = f'(?:"[0-9a-f]*+"|0|[1-9][0-9]{{0,{LONGEST_INTEGER - 1}}}+)'
+ITEM = rf"\[(?:{SIMPLE}|\[{SIMPLE}(?:,{SIMPLE})*+\])(?:,(?:{SIMPLE}|\[{SIMPLE}(?:,{SIMPLE})*+\]))*+\]"
+PLAIN = re.compile(f"(?:{ITEM},){{{BLOCK}}}")
+HALF = (
+    LONGEST_INTEGER // 2
+)  # among digits of which there are more than LONGEST_INTEGER is a whole such stretch of the text
 DECODER = json.JSONDecoder(object_pairs_hook=no_twins, parse_int=whole_number)
 QUICK = json.JSONDecoder(object_pairs_hook=no_twins)  # for a text that has no integer that is absurdly long
 BLANK = re.compile(r"[ \t\n\r]*")
@@ -309,7 +476,7 @@ BLANK = re.compile(r"[ \t\n\r]*")
 
 def decoder_for(text):
     """What reads the JSON values of a text: every integer is looked at only where one of them can be too long."""
-    return DECODER if LONG_ROW.search(text) else QUICK
+    return DECODER if any(text[i : i + HALF].isdecimal() for i in range(0, len(text), HALF)) else QUICK
 
 
 def after(text, place, mark):
@@ -348,19 +515,24 @@ def read_object(text, place, decoder, path):
 
 def read_list(text, place, decoder):
     """The rest of a list whose first item is at a place."""
-    items, places = [], array("Q")
-    while not (text.startswith("]", place) and not places):
-        item, end = decoder.raw_decode(text, place)
-        places.append(place)
-        if len(places) <= LONG:
-            items.append(item)
-        place = BLANK.match(text, end).end()
-        if text.startswith("]", place):
-            break
-        place = after(text, place, ",")
-    if len(places) <= LONG:
-        return items, place + 1
-    return Lazy(len(places), lambda i: decoder.raw_decode(text, places[i])[0]), place + 1
+    size, starts, plain = 0, array("Q"), []
+    more = not text.startswith("]", place)
+    while more:
+        if size % BLOCK == 0:
+            found = PLAIN.match(text, place)
+            starts.append(place)
+            plain.append(found is not None)
+            if found:
+                place, size = BLANK.match(text, found.end()).end(), size + BLOCK
+                continue
+        _, end = decoder.raw_decode(text, place)
+        place, size = BLANK.match(text, end).end(), size + 1
+        more = not text.startswith("]", place)
+        if more:
+            place = after(text, place, ",")
+    starts.append(place)
+    items = InText(size, text, starts, plain, decoder)
+    return (list(items) if size <= LONG else items), place + 1
 
 
 def read(text):
@@ -648,6 +820,15 @@ def gather(parts, value, bottom, codes, numerators, factor):
     return len(row) - before
 
 
+def gather_all(parts, others):
+    """Add sums {value: {bottom: {code: sum}}} to such sums; returns how many of these are new."""
+    return sum(
+        gather(parts, value, bottom, row, row.values(), 1)
+        for value, by_bottom in others.items()
+        for bottom, row in by_bottom.items()
+    )
+
+
 def added(parts):
     """Sums of integers over several denominators, {denominator: {y: integer}}, as one fraction for every code."""
     common = 1
@@ -678,13 +859,8 @@ def over_both(one, other=None):
     return wide, total
 
 
-# ---- core ------------------------------------------------------------------------------------------------------------
-# The privacy core: a law as integer weights, a channel as integers, and p(z, y) = p(z) p(y) as equations between them.
-#
-# Nothing here needs a logarithm or a proof: whoever cares for privacy alone need read no further than this.
-
-
-MOST_LETTERS = 2000  # of a budget
+# ---- table -----------------------------------------------------------------------------------------------------------
+# A law that is given cell by cell: integer weights, and the marginals of them.
 
 
 def are_integers(values):
@@ -741,31 +917,47 @@ class Table:
         listed = law.get("cells")
         need(is_list(listed) and len(listed), "law", "it has no cells")
         sizes = list(map(len, self.alphabets))
-        for entry in listed:
-            if not isinstance(entry, list) or len(entry) != len(self.columns) + 1:
-                raise ClaimFailed("law", f"bad cell {brief(entry)}")
-            *index, text = entry
-            if not (are_integers(index) and min(index) >= 0 and all(map(lt, index, sizes))):
-                raise ClaimFailed("law", f"the cell {brief(index)} is outside the alphabets")
-            weight, cell = whole(text, "law"), tuple(index)
-            if weight == 0 or cell in self.cells:
-                raise ClaimFailed("law", f"the cell {brief(index)} {'is listed twice' if weight else 'has no weight'}")
-            self.cells[cell] = weight
+
+        def read(start, stop):
+            for entry in between(listed, start, stop):
+                if not isinstance(entry, list) or len(entry) != len(self.columns) + 1:
+                    raise ClaimFailed("law", f"bad cell {brief(entry)}")
+                *index, text = entry
+                if not (are_integers(index) and min(index) >= 0 and all(map(lt, index, sizes))):
+                    raise ClaimFailed("law", f"the cell {brief(index)} is outside the alphabets")
+                weight, cell = whole(text, "law"), tuple(index)
+                if weight == 0 or cell in self.cells:
+                    reason = "is listed twice" if weight else "has no weight"
+                    raise ClaimFailed("law", f"the cell {brief(index)} {reason}")
+                self.cells[cell] = weight
+
+        def add(cells):
+            twice = not self.cells.keys().isdisjoint(cells)
+            if not twice:
+                self.cells.update(cells)
+            return not twice
+
+        in_slices(len(listed), read, lambda: self.cells, add)
         self.total = sum(self.cells.values())
-        self.known = {}
+        self.known, self.seen = {}, (None, None)  # marginals, and what was last seen from the states
 
     def weights(self, names):
         """Integer weights of the marginal of these columns."""
         if tuple(names) in self.known:
             return self.known[tuple(names)]
         spend(len(self.cells) * (3 + len(names)) + len(self.columns) * len(names), "the marginals of the law")
-        where = [self.columns.index(name) for name in names]
-        values_of, sums = itemgetter(*where), {}
-        for cell, weight in self.cells.items():
+        cells, columns = self.cells, self.columns
+        for wider, sums in self.known.items():
+            if set(names) <= set(wider) and len(sums) < len(cells):
+                cells, columns = sums, wider
+        values_of, sums = itemgetter(*map(columns.index, names)), {}
+        for cell, weight in cells.items():
             key = values_of(cell)
             sums[key] = sums.get(key, 0) + weight
         if len(names) == 1:
-            self.known[tuple(names)] = sums = {(value,): weight for value, weight in sums.items()}
+            sums = {(value,): weight for value, weight in sums.items()}
+        if len(names) == 1 or not self.known:  # the first marginal that is asked for is that of the states
+            self.known[tuple(names)] = sums
         return sums
 
     def seen_from(self, used, names, prior):
@@ -775,8 +967,11 @@ class Table:
         """
         if self.screens(used, names):
             return Contained(prior, [used.index(name) for name in names])
-        columns = [*used, *names]
-        spend(len(self.cells) * (3 + len(columns)) + len(self.columns) * len(columns), "the marginals of the law")
+        columns, what = [*used, *names], "the marginals of the law"
+        spend(len(self.cells) * (3 + len(columns)) + len(self.columns) * len(columns), what)
+        if self.seen[0] == (used, names):
+            spend(2 * sum(map(len, self.seen[1].values())), what)
+            return self.seen[1]
         state_of, value_of = (picked(map(self.columns.index, some)) for some in (used, names))
         split, known = {}, {}
         for cell, weight in self.cells.items():
@@ -784,7 +979,8 @@ class Table:
             value = known.setdefault(value, value)
             row = split.setdefault(state_of(cell), {})
             row[value] = row.get(value, 0) + weight
-        spend(2 * sum(map(len, split.values())), "the marginals of the law")
+        spend(2 * sum(map(len, split.values())), what)
+        self.seen = (list(used), list(names)), split
         return split
 
     def screens(self, used, group):
@@ -801,10 +997,10 @@ class Table:
             values = ", ".join(spoken(value) for value in alphabet[:8])
             more = ", …" if len(alphabet) > 8 else ""
             lines.append(f"{shown_name(name)}: {several(len(alphabet), 'value')} ({values}{more})")
-        found = hashlib.sha256()
-        for number, cell in enumerate(sorted(self.cells)):
-            item = repr((cell, f"{self.cells[cell]:x}"))
-            found.update(f"{', ' if number else '['}{item}".encode())
+        found, cells = hashlib.sha256(b"["), sorted(self.cells)
+        for start in range(0, len(cells), BLOCK):
+            block = [(cell, f"{self.cells[cell]:x}") for cell in cells[start : start + BLOCK]]
+            found.update(f"{', ' if start else ''}{repr(block)[1:-1]}".encode())
         found.update(b"]")
         lines.append(f"fingerprint of the weights {found.hexdigest()[:16]}")
         return lines
@@ -837,6 +1033,15 @@ def short(number):
     return text
 
 
+# ---- core ------------------------------------------------------------------------------------------------------------
+# The privacy core: a law as integer weights, a channel as integers, and p(z, y) = p(z) p(y) as equations between them.
+#
+# Nothing here needs a logarithm or a proof: whoever cares for privacy alone need read no further than this.
+
+
+MOST_LETTERS = 2000  # of a budget
+
+
 class Channel:
     """p(y | s) for every state, and with the prior the joint law of state and code: all in integers.
 
@@ -853,40 +1058,37 @@ class Channel:
         need(is_list(states) and is_list(rows), "channel", "it lists no states")
         need(len(states) == len(rows), "channel", "it does not list one row per state")
         self.prior, self.rows = prior, dict.fromkeys(prior)
-        known, listed = {}, 0
-        for state, row in zip(states, rows):
-            key = tuple(state) if isinstance(state, list) and are_integers(state) else None
-            if key not in prior:
-                raise ClaimFailed("channel", f"the state {brief(state)} has no probability under the law")
-            if self.rows[key] is not None:
-                raise ClaimFailed("channel", f"the state {brief(state)} is listed twice")
-            if not isinstance(row, list) or len(row) < 2:
-                raise ClaimFailed("channel", f"the state {brief(state)} has no weights")
-            denominator, last, codes, numerators = whole(row[0], "channel"), -1, [], []
-            if denominator == 0:
-                raise ClaimFailed("channel", f"the denominator of state {brief(state)} is zero")
-            for entry in row[1:]:
-                if not isinstance(entry, list) or len(entry) != 2:
-                    raise ClaimFailed("channel", f"bad entry {brief(entry)} at state {brief(state)}")
-                y, text = entry
-                if type(y) is not int or not last < y < self.codes:
-                    raise ClaimFailed("channel", f"codes out of order at state {brief(state)}")
-                weight = whole(text, "channel")
-                if weight == 0:
-                    raise ClaimFailed("channel", f"a weight of zero is listed at state {brief(state)}")
-                codes.append(y)
-                numerators.append(weight)
-                last = y
-            if sum(numerators) != denominator:
-                short_of = "do not sum to its denominator, so its codes do not sum to its prior"
-                raise ClaimFailed("prior", f"the weights of state {brief(state)} {short_of}")
-            codes = tuple(codes)
+        known = {}
+
+        def keep(key, denominator, codes, numerators):
             self.rows[key] = (
                 known.setdefault(denominator, denominator),
                 known.setdefault(codes, codes),
                 array("Q", numerators) if denominator < 1 << 64 else tuple(numerators),
             )
-            listed += len(codes)
+
+        def read(start, stop):
+            for state, row in zip(between(states, start, stop), between(rows, start, stop)):
+                key = tuple(state) if isinstance(state, list) and are_integers(state) else None
+                if key not in prior:
+                    raise ClaimFailed("channel", f"the state {brief(state)} has no probability under the law")
+                if self.rows[key] is not None:
+                    raise ClaimFailed("channel", f"the state {brief(state)} is listed twice")
+                keep(key, *self.row_of(state, row))
+
+        def found():
+            return [
+                (key, d, codes, tuple(numbers)) for key, row in self.rows.items() if row for d, codes, numbers in [row]
+            ]
+
+        def add(others):
+            once = all(self.rows[key] is None for key, *_ in others)
+            for row in others if once else ():
+                keep(*row)
+            return once
+
+        in_slices(len(rows), read, found, add)
+        listed = sum([len(row[1]) for row in self.rows.values() if row])
         need(self.codes <= listed, "channel", f"it claims {short(self.codes)} codes, more than it lists entries")
         missing = next((key for key, row in self.rows.items() if row is None), None)
         need(missing is None, "channel", f"the state {brief(list(missing or ()))} is missing")
@@ -895,6 +1097,30 @@ class Channel:
             need(total > 0, "channel", f"code {y} is never used")
         total = added_up(self.mass, "the masses of all codes")
         need(total == sum(prior.values()), "prior", "the codes do not sum to the prior")
+
+    def row_of(self, state, row):
+        """Denominator, codes and numerators of a row of the file, which must sum to one."""
+        if not isinstance(row, list) or len(row) < 2:
+            raise ClaimFailed("channel", f"the state {brief(state)} has no weights")
+        denominator, last, codes, numerators = whole(row[0], "channel"), -1, [], []
+        if denominator == 0:
+            raise ClaimFailed("channel", f"the denominator of state {brief(state)} is zero")
+        for entry in row[1:]:
+            if not isinstance(entry, list) or len(entry) != 2:
+                raise ClaimFailed("channel", f"bad entry {brief(entry)} at state {brief(state)}")
+            y, text = entry
+            if type(y) is not int or not last < y < self.codes:
+                raise ClaimFailed("channel", f"codes out of order at state {brief(state)}")
+            weight = whole(text, "channel")
+            if weight == 0:
+                raise ClaimFailed("channel", f"a weight of zero is listed at state {brief(state)}")
+            codes.append(y)
+            numerators.append(weight)
+            last = y
+        if sum(numerators) != denominator:
+            short_of = "do not sum to its denominator, so its codes do not sum to its prior"
+            raise ClaimFailed("prior", f"the weights of state {brief(state)} {short_of}")
+        return denominator, tuple(codes), numerators
 
     def weigh(self):
         """The mass of every code, in units of the law."""
@@ -922,18 +1148,31 @@ class Channel:
         middle = len(inside) // 2
         halves = [Half(groups, some) for some in (inside[:middle], inside[middle:]) if some]
         sums = [{} for _ in groups]
-        for state, weight in self.prior.items():
-            denominator, codes, numerators = self.rows[state]
-            shared = gcd(weight, denominator)
-            top, bottom = weight // shared, denominator // shared
-            shares = [(sums[g], groups[g][state]) for g in apart]
-            each = product(top.bit_length() + 64, bottom.bit_length() + 64)
-            spend((len(inside) + sum([len(values) for _, values in shares])) * (2 + len(codes) * each), what)
-            for half in halves:
-                gather(half.sums, half.value_of(state), bottom, codes, numerators, top)
-            for parts, values in shares:
-                for z, (p, q) in values.items():
-                    hold(gather(parts, z, bottom * q, codes, numerators, top * p), what)
+
+        def sum_up(start, stop):
+            for state, weight in islice(self.prior.items(), start, stop):
+                denominator, codes, numerators = self.rows[state]
+                shared = gcd(weight, denominator)
+                top, bottom = weight // shared, denominator // shared
+                shares = [(sums[g], groups[g][state]) for g in apart]
+                each = product(top.bit_length() + 64, bottom.bit_length() + 64)
+                spend((len(inside) + sum([len(values) for _, values in shares])) * (2 + len(codes) * each), what)
+                for half in halves:
+                    gather(half.sums, half.value_of(state), bottom, codes, numerators, top)
+                for parts, values in shares:
+                    for z, (p, q) in values.items():
+                        hold(gather(parts, z, bottom * q, codes, numerators, top * p), what)
+
+        def found():
+            return [half.sums for half in halves], [sums[g] for g in apart]
+
+        def add_up(more):
+            for parts, others in zip(found()[0], more[0]):
+                gather_all(parts, others)
+            for parts, others in zip(found()[1], more[1]):
+                hold(gather_all(parts, others), what)
+
+        in_slices(len(self.prior), sum_up, found, add_up)
         for half in halves:
             for values, by_bottom in half.sums.items():
                 for g, value_of in half.groups:
@@ -1677,20 +1916,33 @@ def leakages_of(document, budgets):
 
 def information(law, used, target, channel, prior):
     """I(W;Y) = H(W) - H(W,Y) + H(Y), as an interval."""
-    low, terms = {}, {}
-    for state, values in law.seen_from(used, target, prior).items():
-        denominator, codes, numerators = channel.rows[state]
-        bottom = denominator * law.total
-        each = 5 + product(bottom.bit_length() + BITS, bottom.bit_length())
-        spend(len(values) * len(codes) * each, "the joint law of codes and target")
+    low, terms, what = {}, {}, "the joint law of codes and target"
+    seen = law.seen_from(used, target, prior)
+
+    def sum_up(start, stop):
+        for state in islice(prior, start, stop):
+            values = seen[state]
+            denominator, codes, numerators = channel.rows[state]
+            bottom = denominator * law.total
+            each = 5 + product(bottom.bit_length() + BITS, bottom.bit_length())
+            spend(len(values) * len(codes) * each, what)
+            before = len(low)
+            for w, weight in values.items():
+                for y, n in zip(codes, numerators):
+                    key = w, y
+                    low[key] = low.get(key, 0) + ((n * weight) << BITS) // bottom
+                    terms[key] = terms.get(key, 0) + 1
+            if len(low) > before:
+                hold(2 * (len(low) - before), what)
+
+    def add_up(found):
         before = len(low)
-        for w, weight in values.items():
-            for y, n in zip(codes, numerators):
-                key = w, y
-                low[key] = low.get(key, 0) + ((n * weight) << BITS) // bottom
-                terms[key] = terms.get(key, 0) + 1
-        if len(low) > before:
-            hold(2 * (len(low) - before), "the joint law of codes and target")
+        for sums, more in zip((low, terms), found):
+            for key, number in more.items():
+                sums[key] = sums.get(key, 0) + number
+        hold(2 * (len(low) - before), what)
+
+    in_slices(len(prior), sum_up, lambda: (low, terms), add_up)
     unit = 1 << BITS
     both = entropy((ratio(x, unit)[0], ratio(x + terms[k], unit)[1]) for k, x in low.items())
     codes = entropy(ratio(mass.numerator, mass.denominator * law.total) for mass in channel.mass)
@@ -2182,16 +2434,23 @@ def bound_from_lines(law, used, target, groups, budgets, conditions, further, pr
         [(to_groups[g].where, {z: [row[i] for row in nu] for i, z in by_group[g]}) for g in contained],
         [*zip(*lines), *([-x for x in column] for column in zip(*nu))],
     )
-    size, total = len(values), 0
-    for state, weight in prior.items():
-        terms = [(number[w], x, 1) for w, x in to_target[state].items()]
-        for seen, inside in shared:
-            row = seen[state]
-            terms += [(size + i, row[z], 1) for i, z in inside if z in row]
-        terms += [(size + i, row.numerators[state], row.divisor) for i, row in beyond]
-        each = product(weight.bit_length(), deep)
-        spend(len(lines) * (len(terms) + len(beyond) + len(contained) + 3) * each, "lines at every state")
-        total += every.at(state, weight, terms) // law.total
+    size, parts = len(values), []
+
+    def sum_up(start, stop):
+        total = 0
+        for state, weight in islice(prior.items(), start, stop):
+            terms = [(number[w], x, 1) for w, x in to_target[state].items()]
+            for seen, inside in shared:
+                row = seen[state]
+                terms += [(size + i, row[z], 1) for i, z in inside if z in row]
+            terms += [(size + i, row.numerators[state], row.divisor) for i, row in beyond]
+            each = product(weight.bit_length(), deep)
+            spend(len(lines) * (len(terms) + len(beyond) + len(contained) + 3) * each, "lines at every state")
+            total += every.at(state, weight, terms) // law.total
+        parts.append(total)
+
+    in_slices(len(prior), sum_up, lambda: parts, parts.extend)
+    total = sum(parts)
     bottom = interval(Fraction(total - len(prior), 1 << BITS))
     for g, price in enumerate(prices):
         if price:
@@ -3525,6 +3784,7 @@ def main(arguments, then=lambda document: None):
 
 def run():
     """The command line of a process: exits with its status."""
+    gc.disable()  # nothing here refers to itself, and to look for that among millions of numbers takes time
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
