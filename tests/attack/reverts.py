@@ -21,7 +21,7 @@ from choral.release import fit as fitting
 from choral.release.rounding import Rounded
 from choral.show.studio import tables, workspace
 from choral.tables import forms
-from choral.verifier import core, laws, numbers, values
+from choral.verifier import core, laws, numbers, table, values
 
 
 def order(patch):
@@ -75,17 +75,17 @@ def empty_ledgers(patch):
 
 def names(patch):
     """7: a column may have any name."""
-    patch.setattr(core, "why_unreadable", lambda name: "")
+    patch.setattr(table, "why_unreadable", lambda name: "")
 
 
 def spellings(patch):
     """8: a value is what is written."""
-    patch.setattr(core, "symbol", lambda value: json.dumps(value))
+    patch.setattr(table, "symbol", lambda value: json.dumps(value))
 
 
 def prices(patch):
     """9: work costs nothing, and a law is recomputed whatever the channel lists."""
-    for module in (laws, numbers, core):
+    for module in (laws, numbers, core, table):
         patch.setattr(module, "spend", lambda *_: None)
     patch.setattr(laws, "hold", lambda *_: None)
     patch.setattr(laws, "lists_enough", lambda *_: None)
@@ -97,7 +97,7 @@ def named_claims(patch):
     def careless(value):
         return values.symbol(value) if not isinstance(value, dict) else float(value["fraction"])
 
-    patch.setattr(core, "symbol", careless)
+    patch.setattr(table, "symbol", careless)
 
 
 def one_at_a_time(patch):

@@ -70,6 +70,7 @@ class InText(Lazy):
 def between(items, start, stop):
     """The items of a list, kept or not, from one position up to another."""
     if isinstance(items, Lazy):
+        stop = min(stop, len(items))
         for first in range(start - start % BLOCK, stop, BLOCK):
             yield from items.block(first)[max(start - first, 0) : stop - first]
     else:
@@ -143,7 +144,7 @@ def is_deep(value):
 # blanks. What this pattern takes is valid, and `dump` would write what it says in just these characters.
 SIMPLE = f'(?:"[0-9a-f]*+"|0|[1-9][0-9]{{0,{LONGEST_INTEGER - 1}}}+)'
 ITEM = rf"\[(?:{SIMPLE}|\[{SIMPLE}(?:,{SIMPLE})*+\])(?:,(?:{SIMPLE}|\[{SIMPLE}(?:,{SIMPLE})*+\]))*+\]"
-PLAIN = re.compile(f"(?:{ITEM},){{{BLOCK}}}")
+PLAIN = re.compile(f"(?:{ITEM},){{{BLOCK}}}")  # a block, and the comma before the next
 HALF = (
     LONGEST_INTEGER // 2
 )  # among digits of which there are more than LONGEST_INTEGER is a whole such stretch of the text

@@ -25,13 +25,19 @@ LEAST_SLICE = 8000  # states: less than a tenth of a second of work, which a for
 THREADS = "/proc/self/task"
 
 
-def processes(size):
-    """How many processes a sum over so many states gets."""
+def most_processes(size):
+    """How many processes sums over so many states may get: by their number, the cores, and what the environment says."""
     text = os.environ.get("CHORAL_PROCESSES", "")
     most = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else MOST_PROCESSES
-    if min(most, size // LEAST_SLICE) < 2 or not os.path.isdir(THREADS) or len(os.listdir(THREADS)) > 1:
+    if min(most, size // LEAST_SLICE) < 2 or not os.path.isdir(THREADS):
         return 1
-    return max(1, min(most, MOST_PROCESSES, size // LEAST_SLICE, len(os.sched_getaffinity(0))))
+    return min(most, MOST_PROCESSES, size // LEAST_SLICE, len(os.sched_getaffinity(0)))
+
+
+def processes(size):
+    """How many processes such a sum gets here: one where forking is not safe."""
+    most = most_processes(size)
+    return most if most > 1 and len(os.listdir(THREADS)) == 1 else 1
 
 
 def in_slices(size, work, found, add):
@@ -101,7 +107,10 @@ class Child:
         """Steps, numbers held and sums of a child that came to its end; None of any other."""
         with open(self.source, "rb", closefd=False) as pipe:
             said = pipe.read()
-        return marshal.loads(said) if self.ended() == 0 else None
+        try:
+            return marshal.loads(said) if self.ended() == 0 else None
+        except (EOFError, TypeError, ValueError):  # it was not whole
+            return None
 
     def ended(self):
         """The status that it ended with, once: zero says that all was done and written."""

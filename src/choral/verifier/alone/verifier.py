@@ -179,13 +179,19 @@ LEAST_SLICE = 8000  # states: less than a tenth of a second of work, which a for
 THREADS = "/proc/self/task"
 
 
-def processes(size):
-    """How many processes a sum over so many states gets."""
+def most_processes(size):
+    """How many processes sums over so many states may get: by their number, the cores, and what the environment says."""
     text = os.environ.get("CHORAL_PROCESSES", "")
     most = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else MOST_PROCESSES
-    if min(most, size // LEAST_SLICE) < 2 or not os.path.isdir(THREADS) or len(os.listdir(THREADS)) > 1:
+    if min(most, size // LEAST_SLICE) < 2 or not os.path.isdir(THREADS):
         return 1
-    return max(1, min(most, MOST_PROCESSES, size // LEAST_SLICE, len(os.sched_getaffinity(0))))
+    return min(most, MOST_PROCESSES, size // LEAST_SLICE, len(os.sched_getaffinity(0)))
+
+
+def processes(size):
+    """How many processes such a sum gets here: one where forking is not safe."""
+    most = most_processes(size)
+    return most if most > 1 and len(os.listdir(THREADS)) == 1 else 1
 
 
 def in_slices(size, work, found, add):
@@ -255,7 +261,10 @@ class Child:
         """Steps, numbers held and sums of a child that came to its end; None of any other."""
         with open(self.source, "rb", closefd=False) as pipe:
             said = pipe.read()
-        return marshal.loads(said) if self.ended() == 0 else None
+        try:
+            return marshal.loads(said) if self.ended() == 0 else None
+        except (EOFError, TypeError, ValueError):  # it was not whole
+            return None
 
     def ended(self):
         """The status that it ended with, once: zero says that all was done and written."""
@@ -392,6 +401,7 @@ class InText(Lazy):
 def between(items, start, stop):
     """The items of a list, kept or not, from one position up to another."""
     if isinstance(items, Lazy):
+        stop = min(stop, len(items))
         for first in range(start - start % BLOCK, stop, BLOCK):
             yield from items.block(first)[max(start - first, 0) : stop - first]
     else:
@@ -465,7 +475,7 @@ def is_deep(value):
 # blanks. What this pattern takes is valid, and `dump` would write what it says in just these characters.
 SIMPLE = f'(?:"[0-9a-f]*+"|0|[1-9][0-9]{{0,{LONGEST_INTEGER - 1}}}+)'
 ITEM = rf"\[(?:{SIMPLE}|\[{SIMPLE}(?:,{SIMPLE})*+\])(?:,(?:{SIMPLE}|\[{SIMPLE}(?:,{SIMPLE})*+\]))*+\]"
-PLAIN = re.compile(f"(?:{ITEM},){{{BLOCK}}}")
+PLAIN = re.compile(f"(?:{ITEM},){{{BLOCK}}}")  # a block, and the comma before the next
 HALF = (
     LONGEST_INTEGER // 2
 )  # among digits of which there are more than LONGEST_INTEGER is a whole such stretch of the text

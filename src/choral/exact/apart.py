@@ -1,0 +1,81 @@
+"""The stand-alone verifier in a process of its own, for documents of many states: there it may fork, a process for each core.
+
+Here it may not. This process has threads (of linear algebra, of a notebook, of DuckDB or Spark), and whoever forks beside
+threads may leave a lock locked for ever. A new interpreter has one thread and nothing but the standard library, and what it
+runs is the very file that people copy. The document is written to it as it is made, so that its text is never whole here.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from choral.verifier import JOINED, slices
+from choral.verifier.claims import ClaimFailed
+
+INPUT = "/dev/stdin"
+"""What the verifier opens to read what is written to it."""
+PATIENCE = 5.0
+"""Seconds that it gets to end its own children where this process is interrupted."""
+
+
+def verified_apart(pieces: Iterable[str], states: int) -> dict[str, Any] | None:
+    """What the verifier finds in the text that is the sum of some pieces, or None where one process must do.
+
+    None says nothing of the document: there are few states, or one core, or the other process was lost. Raises `ClaimFailed`
+    with the claim that fails.
+    """
+    if slices.most_processes(states) < 2 or not sys.executable or not Path(INPUT).exists():
+        return None
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-I", str(JOINED), INPUT, "--json"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return None
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        with child.stdin as pipe:
+            for piece in pieces:
+                pipe.write(piece.encode())
+        said = child.stdout.read()
+        status = child.wait()
+    except BrokenPipeError:
+        return None
+    finally:
+        _end(child)
+        child.stdout.close()
+    return _found(said, status)
+
+
+def _found(said: bytes, status: int) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads(said)
+    except ValueError:
+        return None
+    if status == 0 and found["verified"] is True:
+        return found
+    if status == 1:
+        raise ClaimFailed(found["claim"], found["reason"])
+    return None
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """See to it that it is gone, with its own children."""
+    if child.poll() is not None:
+        return
+    child.send_signal(signal.SIGINT)
+    try:
+        child.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
