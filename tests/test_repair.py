@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,12 @@ from laws import exactly_private, full_joints, joints
 import choral as ch
 from choral.design.disclose import certified
 from choral.errors import SolverError
-from choral.exact.repair import repair
+from choral.exact import weighted
+from choral.exact.repair import MANY_STATES, UNIT, _Equations, _largest, repair
+from choral.exact.weighted import Weights, weighted_sums
 from choral.problem.packed import PackedRows
+from choral.problem.pose import problem_of
+from choral.problem.question import Question
 from choral.problem.solution import Solution
 from choral.proofs.group import GroupBound
 
@@ -120,3 +126,57 @@ def test_nonsense_is_refused():
     for bad in (np.ones((2, 3)), np.full((2, 8), np.nan), np.zeros((2, 8))):
         with pytest.raises(SolverError):
             repair(d.problem, bad)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32), st.sampled_from([1, 15, 16, 17, 64, 200]), st.integers(1, 3), st.integers(1, 40))
+def test_sums_in_pieces_are_sums_of_integers(seed, bits, codes, states):
+    """Whatever the sizes: also zeros, whole units, and rows at some of the states, with numbers of their own."""
+    draw = random.Random(seed)
+    grid = np.array([[draw.choice([0, 1, UNIT, draw.randrange(UNIT)]) for _ in range(codes)] for _ in range(states)])
+    rows = []
+    for _ in range(draw.randint(1, 4)):
+        number = tuple(draw.choice([0, 2**bits - 1, draw.randrange(2**bits)]) for _ in range(states + 2))
+        state = np.array(sorted(draw.sample(range(states), draw.randint(0, states))), dtype=np.int64)
+        rows.append(Weights(state, np.array([draw.randrange(len(number)) for _ in state], dtype=np.int64), number))
+    expected = [
+        [
+            sum(row.number[c] * int(grid[s, y]) for s, c in zip(row.state.tolist(), row.cell.tolist(), strict=True))
+            for y in range(codes)
+        ]
+        for row in rows
+    ]
+    most = weighted.MOST_NUMBERS
+    for numbers in (most, 5):
+        weighted.MOST_NUMBERS = numbers
+        try:
+            assert weighted_sums(rows, grid) == expected
+        finally:
+            weighted.MOST_NUMBERS = most
+
+
+def test_the_largest_sums_of_a_part_are_exact():
+    """All pieces of all numbers as large as they can be, at as many states as are summed at once, and one more."""
+    states = weighted.PART + 1
+    grid = np.full((states, 1), UNIT - 1)
+    every = np.arange(states)
+    assert weighted_sums([Weights(every, every, (2**160 - 1,) * states)], grid) == [
+        [states * (2**160 - 1) * (UNIT - 1)]
+    ]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.one_of(joints(), full_joints()), st.integers(0, 2**32))
+def test_residuals_of_many_states_are_those_of_few(law, seed):
+    """Of groups that the states contain, and of others."""
+    names = [name for name in law.names if name != "W"]
+    for problem in (ch.disclose(law).problem, problem_of(law, Question("W", names[:1], names[1:] or names))):
+        rng = np.random.default_rng(seed)
+        exact, grid = _Equations(problem), rng.integers(0, UNIT, (problem.size, 2), endpoint=True)
+        if exact.exact.rows:
+            assert exact._residuals_of_many(grid) == exact.residuals(grid)
+
+
+def test_the_largest_weights_are_found_in_order_among_many():
+    weights = np.random.default_rng(1).permutation(3 * MANY_STATES).astype(float)
+    assert _largest(weights, 300).tolist() == np.argsort(-weights)[:300].tolist()

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from choral.errors import SolverError
+from choral.exact.weighted import Weights, weighted_sums
 from choral.phases import phase
 from choral.problem.form import constraints, equations
 from choral.problem.kernel import Floats, Index, Problem
@@ -38,6 +39,8 @@ ROUNDS = 3
 """Times that the channel is mixed and rounded again, before it is mixed exactly."""
 PART = 4096
 """States that are treated at once."""
+MANY_STATES = 8192
+"""States from which on residuals are summed in pieces, on all cores: some hundredths of a second otherwise."""
 LEAST_ROOM = 2.0**-34
 """Mass of a code at a state that is enough to be changed: floats miss the equations by 2⁻⁴⁶, and solving magnifies that."""
 
@@ -111,9 +114,12 @@ class _Equations:
     def __init__(self, problem: Problem) -> None:
         self.exact = equations(problem)
         _, self.floats = constraints(problem)
+        self.inside = [(group, v) for group in problem.groups for v in range(len(group.values))]
 
     def residuals(self, grid: Index) -> list[list[int]]:
         """By how much each code misses each equation."""
+        if len(grid) >= MANY_STATES and all(i < len(self.inside) for i in self.exact.rows):
+            return self._residuals_of_many(grid)
         states, codes = grid.shape
         found = flint.fmpz_mat(len(self.exact.rows), codes)
         for start in range(0, states, PART):
@@ -122,6 +128,21 @@ class _Equations:
             entries = flint.fmpz_mat(stop - start, codes, grid[start:stop].ravel().tolist())
             found += flint.fmpz_mat(len(self.exact.rows), stop - start, integers) * entries
         return [list(map(int, column)) for column in found.transpose().tolist()]
+
+    def _residuals_of_many(self, grid: Index) -> list[list[int]]:
+        """The same from total · p(z, y) and p(z) · p(y), where all equations are those of groups."""
+        problem, asked = self.exact.problem, [self.inside[i] for i in self.exact.rows]
+        every = np.arange(problem.size)
+        rows = [Weights(every, every, problem.weights)]
+        for variable, v in asked:
+            cell = np.flatnonzero(variable.value == v)
+            rows.append(Weights(variable.state[cell], cell, variable.weight))
+        masses, *found = weighted_sums(rows, grid)
+        shares = [variable.marginal[v] for variable, v in asked]
+        return [
+            [problem.total * sums[y] - share * mass for sums, share in zip(found, shares, strict=True)]
+            for y, mass in enumerate(masses)
+        ]
 
     def solve(self, residual: list[int], room: Floats) -> list[tuple[int, Fraction]]:
         """Changes at a few states with much room that cancel the residual exactly."""
@@ -162,7 +183,7 @@ class _Equations:
     def _independent_states(self, weights: Floats) -> list[int]:
         """As many states as equations, independent as far as floats can tell, with large weights first."""
         size = self.floats.shape[1]
-        few = np.argsort(-weights)[: max(FEW_STATES, 10 * size)]
+        few = _largest(weights, max(FEW_STATES, 10 * size))
         for states in (few, np.arange(len(weights))):
             part = weights[states]
             scale = np.sqrt(part / part.max()) if part.max() > 0 else np.ones_like(part)
@@ -173,6 +194,14 @@ class _Equations:
             if abs(corner[size - 1, size - 1]) > 1e-9 * abs(corner[0, 0]):
                 break
         return [int(states[k]) for k in order[:size]]
+
+
+def _largest(weights: Floats, count: int) -> Index:
+    """The places of so many of the largest weights, the largest first; all places are put in order only if they are few."""
+    if len(weights) < max(MANY_STATES, 2 * count):
+        return np.argsort(-weights)[:count]
+    some = np.argpartition(-weights, count)[:count]
+    return some[np.argsort(-weights[some])]
 
 
 Entries = list[tuple[int, "int | Fraction"]]
