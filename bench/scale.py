@@ -28,6 +28,7 @@ from enumeration import beside_dit, timed
 from scipy import sparse
 
 import choral as ch
+from choral.phases import heard
 from choral.problem.form import centred_rows, incidence
 from choral.problem.pose import pose
 from choral.solvers import reference
@@ -63,6 +64,40 @@ def law_of(kind, n, levels):
     return ch.Joint.observed(PRIOR, channels) if kind == "sensors" else ch.Sensors(PRIOR, channels, levels=levels)
 
 
+# ------------------------------------------------------------- processors of phases
+
+
+LONG = 1.0
+"""Processor seconds of a phase from which on it is said how many cores it kept busy."""
+
+
+def processors():
+    """Processor seconds of this process so far, and of the children that it has waited for."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in spent)
+
+
+class Phases:
+    """Processor and clock seconds of every phase of the work, as it names them; what has no name is the search."""
+
+    def __init__(self):
+        self.spent, self._now, self._since = {}, "search", (processors(), time.perf_counter())
+
+    def __call__(self, name):
+        now = processors(), time.perf_counter()
+        cpu, clock = self.spent.get(self._now, (0.0, 0.0))
+        self.spent[self._now] = cpu + now[0] - self._since[0], clock + now[1] - self._since[1]
+        self._now, self._since = name or "search", now
+
+
+def busy(phases):
+    """Print of every long phase how many cores it kept busy."""
+    for phase, (cpu, clock) in sorted(phases.items(), key=lambda spent: -spent[1][0]):
+        if cpu >= LONG:
+            words = f"{phase}: {cpu:.1f} s of processors in {clock:.1f} s, {cpu / clock:.1f} cores"
+            print(f"{'':<28}{words}", flush=True)
+
+
 # ------------------------------------------------- one disclosure, in its own process
 
 
@@ -80,6 +115,7 @@ class Row:
     verify: float
     memory: int
     how: str
+    phases: dict
 
     @property
     def solve(self):
@@ -97,14 +133,16 @@ def here(kind, n, levels, options):
     ch.disclose(ch.examples.noisy_copies(3)).verify()  # what is imported late is imported now
     law = law_of(kind, n, levels)
     start = time.perf_counter()
-    heard = [start]
-    d = ch.disclose(law, **options, progress=lambda *_: heard.append(time.perf_counter()))
-    done = time.perf_counter()
-    assert d.verify()["verified"]
+    told, phases = [start], Phases()
+    with heard(phases):
+        d = ch.disclose(law, **options, progress=lambda *_: told.append(time.perf_counter()))
+        done = time.perf_counter()
+        assert d.verify()["verified"]
+        phases("")
     verified = time.perf_counter()
     name = f"{kind}, n = {n}" + (f", {levels} levels" if kind == "score" else "")
-    times = heard[-1] - start, done - heard[-1], verified - done
-    return Row(name, len(d.states), d.codes, d.information, d.upper_bound, *times, peak(), d.how)
+    times = told[-1] - start, done - told[-1], verified - done
+    return Row(name, len(d.states), d.codes, d.information, d.upper_bound, *times, peak(), d.how, phases.spent)
 
 
 def peak():
@@ -117,9 +155,9 @@ def peak():
 
 
 @cache
-def measured(kind, n, levels=1000, **options):
+def measured(kind, n, levels=1000, on_one_core=False, **options):
     """Disclose and verify in a new process, once; print the row. None when it does not end."""
-    one = json.dumps([kind, n, levels, options])
+    one = json.dumps([kind, n, levels, on_one_core, options])
     try:
         done = subprocess.run(
             [sys.executable, __file__, "--one", one], capture_output=True, text=True, check=True, timeout=LONGEST
@@ -134,9 +172,10 @@ def measured(kind, n, levels=1000, **options):
     gap = f"{row.relative_gap:.1e}" if row.information > 0 else "-"
     print(
         f"{row.name:<28}{row.states:>7}{row.information:>13.4g}{row.upper_bound:>11.4g}{gap:>9}{row.search:>8.1f}s"
-        f"{row.certify:>8.1f}s{row.verify:>8.1f}s{row.memory:>7} MB",
+        f"{row.certify:>8.1f}s{row.verify:>8.1f}s{row.memory:>7} MB{' (one core)' if on_one_core else ''}",
         flush=True,
     )
+    busy(row.phases)
     return row
 
 
@@ -169,6 +208,8 @@ def growth(long):
     heading(f"(c) different sensors, crossovers linspace(.05, .35, n), all 2^n states, relative gap {REL_TOL:g}")
     limits = [{"time_limit": SEARCHED[n]} if n in SEARCHED else {} for n in sizes]
     different = [measured("sensors", n, rel_tol=REL_TOL, **limit) for n, limit in zip(sizes, limits, strict=True)]
+    if hasattr(os, "sched_setaffinity"):
+        measured("sensors", sizes[5], on_one_core=True, rel_tol=REL_TOL)  # none may be slower on one
     heading("(c) alike samples, n + 1 states")
     same = [measured("alike", n) for n in (100, 200, 400, 800)]
     reached = [row for row, n in zip(different, sizes, strict=True) if n not in SEARCHED]
@@ -383,7 +424,9 @@ def main() -> int:
     parser.add_argument("--one", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.one:
-        kind, n, levels, options = json.loads(chosen.one)
+        kind, n, levels, on_one_core, options = json.loads(chosen.one)
+        if on_one_core:
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         print(json.dumps(asdict(here(kind, n, levels, options))))
         return 0
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the run; times are wall clock")

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from scale import highs, peak
+from scale import Phases, busy, highs, peak
 
 from choral.solvers.lines.chords import ENTROPY
 from choral.solvers.lines.interior_point import InteriorPoint
@@ -27,8 +27,6 @@ BUILD = Path(__file__).parents[1] / "build"
 PARQUET_ROWS = 10_000_000
 ROUNDS = 5
 """Of which the best counts, where a row takes a second or less."""
-LONG = 1.0
-"""Processor seconds of a phase from which on it is said how many cores it kept busy."""
 LONGEST = 1200
 """Seconds after which a row is given up."""
 HIGHS_LONGEST = 120.0
@@ -93,19 +91,6 @@ TABLES = {
         {"leakage": {"age": "0.01"}, "protect": ["age"], "use": ["age", "education"]},
     ),
 }
-
-
-class Phases:
-    """Processor and clock seconds of every phase of the work, as it names them; what has no name is the search."""
-
-    def __init__(self):
-        self.spent, self._now, self._since = {}, "search", (time.process_time(), time.perf_counter())
-
-    def __call__(self, name):
-        now = time.process_time(), time.perf_counter()
-        cpu, clock = self.spent.get(self._now, (0.0, 0.0))
-        self.spent[self._now] = cpu + now[0] - self._since[0], clock + now[1] - self._since[1]
-        self._now, self._since = name or "search", now
 
 
 def fitted(name):
@@ -258,11 +243,7 @@ def ordinary():
             f"{row['memory']} MB",
             flush=True,
         )
-        for phase, (cpu, clock) in sorted(row["phases"].items(), key=lambda spent: -spent[1][0]):
-            if cpu >= LONG:
-                print(
-                    f"{'':<28}{phase}: {cpu:.1f} s of processors in {clock:.1f} s, {cpu / clock:.1f} cores", flush=True
-                )
+        busy(row["phases"])
     row = in_its_own_process("counted")
     print(
         f"counting {PARQUET_ROWS:,} rows: {row}"

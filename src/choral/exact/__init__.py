@@ -2,5 +2,5 @@
 are written as a certificate, which the verifier rechecks.
 
 Comes in: a `Problem` and a rough solution. Goes out: an exact channel and its certificate. Imports: problem, describe,
-verifier.
+threads, verifier.
 """
