@@ -19,14 +19,14 @@ from choral.problem.packed import PackedRows
 from choral.problem.pose import problem_of
 from choral.problem.question import Question
 from choral.problem.solution import ExactChannel, Status
-from choral.solvers.lines import budget_elimination, budget_path, budgeted, memory
+from choral.solvers.lines import budget_path, budgeted, columns, memory
 from choral.solvers.lines.beside import Beside
-from choral.solvers.lines.budget_elimination import LinesFirst, StatesFirst
 from choral.solvers.lines.budget_path import Warm, by_interior_point
 from choral.solvers.lines.budget_program import budgeted_groups, proved
 from choral.solvers.lines.budgeted import by_lines_within
 from choral.solvers.lines.chords import ENTROPY, Chords
 from choral.solvers.lines.chunks import Chunks, threads
+from choral.solvers.lines.newton import LinesFirst, StatesFirst
 from choral.solvers.lines.refinement import Aim
 
 ACCURACY = 1e-5
@@ -121,8 +121,8 @@ def follow_and_check(monkeypatch, path, cost, p, M, groups):
         system, d, r = path.system, path.main.d, path.r
         moves = []
         for order, spread in ((LinesFirst, 0.0), (LinesFirst, 1e9), (StatesFirst, 0.0)):  # by classes, by products
-            monkeypatch.setattr(budget_elimination, "SPREAD", spread)
-            system.system = order(path.alike, d, system.K, r, path.chunks)
+            monkeypatch.setattr(columns, "SPREAD", spread)
+            system.system = order(columns.Columns(path.alike, r, system.K), d, path.chunks, refined=True)
             moves.append(system.direction(-path.main.z, *(-pairs.z for pairs in path.beside)))
         scale = max(np.abs(moves[0][0]).max(), 1e-300)
         for lam, nu, price, pull in moves:
@@ -201,7 +201,9 @@ def test_whatever_ends_it_the_best_channel_and_bound_are_there(monkeypatch):
 def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch, budget):
     monkeypatch.setattr(memory, "available", lambda: 1e5)
     monkeypatch.setattr(budgeted, "by_interior_point", lambda *_: pytest.fail("it was taken"))
-    with pytest.raises(ch.errors.TooLargeError, match=r"over 119 states and 16 lines takes .* GB.*About \d+ states"):
+    with pytest.raises(
+        ch.errors.TooLargeError, match=r"over 119 states and 16 lines, .* takes .* GB.*About \d+ states"
+    ):
         ch.disclose(law(3), "W", ["A", "B"], ["A", "B", "C"], rel_tol=1e-2, **budget)
 
 

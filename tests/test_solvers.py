@@ -22,14 +22,16 @@ from choral.problem.form import constraints, form_of
 from choral.problem.pose import pose
 from choral.reductions.chain import reduced_problem
 from choral.solvers.enumeration import most_extreme_points
-from choral.solvers.lines import chords, conjugate, elimination, indicators, memory
+from choral.solvers.lines import chords, columns, conjugate, elimination, indicators, memory
 from choral.solvers.lines import chunks as chunks_of
 from choral.solvers.lines.budgeted import WithinBudgets
 from choral.solvers.lines.chords import ENTROPY, Chords, interpolated_multipliers, slopes
 from choral.solvers.lines.classes import ClassesFirst
-from choral.solvers.lines.indicators import ByIndicators, Indicators
+from choral.solvers.lines.columns import Columns
+from choral.solvers.lines.indicators import ByIndicators
 from choral.solvers.lines.interior_point import InteriorPoint
-from choral.solvers.lines.partition import Sizes, finest, whiten
+from choral.solvers.lines.newton import LinesFirst, StatesFirst
+from choral.solvers.lines.partition import Basis, Sizes, finest
 from choral.solvers.lines.program import equality_error, repaired_bound
 from choral.solvers.lines.refinement import Aim, Equations, enclosed, proved
 from choral.solvers.lines.regular_cells import RegularCells, to_grid
@@ -221,29 +223,33 @@ def random_groups(seed, sizes, states):
 
 
 @pytest.mark.parametrize("sizes", [(12, 2), (9, 5, 3), (30,), (3, 20)])
-def test_sums_over_classes_give_the_step_that_products_give(sizes):
+def test_sums_over_classes_give_the_step_that_products_give(monkeypatch, sizes):
     p, M, d = random_groups(len(sizes), sizes, 60)
-    partition = finest(p, M)
+    basis = Basis.of(p, M)
+    label, _ = finest(M)
+    partition = columns.Partition.of(p[basis.main], np.delete(M, finest(M)[1], axis=1)[basis.main], label[basis.main])
     assert len(partition.share) == max(sizes)
-    white, back = whiten(p, M)
-    sets = Indicators.of(M, back)
+    white = basis.white
     assert partition.rest.shape[1] == white.shape[1] - max(sizes) + 1
     rng = np.random.default_rng(0)
-    g, row_gap, column_gap = rng.normal(size=d.shape), rng.normal(size=60), rng.normal(size=(7, white.shape[1]))
-    column_gap[-1] += row_gap @ white - column_gap.sum(axis=0)  # as sums over all lines must be
+    of_states, of_lines = rng.normal(size=60), rng.normal(size=(7, white.shape[1]))
+    of_lines[-1] += of_states @ white - of_lines.sum(axis=0)  # as sums over all lines must be
     moves = []
-    chunks = chunks_of.Chunks(60, 16, None, 1)
-    for system in (  # one after the other: they share their space
-        lambda: elimination.LinesFirst(white, d, chunks, partition),
-        lambda: elimination.LinesFirst(white, d, chunks, None),
-        lambda: elimination.StatesFirst(white, d, 0, chunks),
-        lambda: ClassesFirst(white, d, 3, chunks, partition),
-        lambda: ByIndicators(white, d, 2, chunks, sets),
+    chunks, every = chunks_of.Chunks(60, 16, None, 1), Columns(basis.alike, white.shape[1])
+    for spread, system in (  # one after the other: they share their space
+        (0.0, lambda: LinesFirst(every, d, chunks)),
+        (1e9, lambda: LinesFirst(every, d, chunks)),
+        (1e9, lambda: LinesFirst(every, d, chunks, partition=partition)),
+        (0.0, lambda: StatesFirst(every, d, chunks)),
+        (1e9, lambda: StatesFirst(every, d, chunks)),
+        (1e9, lambda: ClassesFirst(every, d, chunks, partition)),
+        (1e9, lambda: ByIndicators(every, d, chunks, basis.indicators)),
     ):
-        dlam, dnu = system().solve(g, row_gap, column_gap)
-        moves.append(g + d * (dlam[:, None] + white @ dnu.T))
-        assert np.abs(moves[-1].sum(axis=1) - row_gap).max() < 1e-7
-        assert np.abs(moves[-1].T @ white - column_gap).max() < 1e-7
+        monkeypatch.setattr(columns, "SPREAD", spread)
+        dlam, dnu = system().solve(of_states, of_lines)
+        moves.append(d * (dlam[:, None] + white @ dnu.T))
+        assert np.abs(moves[-1].sum(axis=1) - of_states).max() < 1e-7
+        assert np.abs(moves[-1].T @ white - of_lines).max() < 1e-7
     for other in moves[1:]:
         assert np.allclose(moves[0], other, rtol=1e-6, atol=1e-6)
 
@@ -252,27 +258,26 @@ def test_sums_over_classes_give_the_step_that_products_give(sizes):
 def test_half_the_digits_give_the_step_that_all_give_or_leave_it_to_them(monkeypatch, steps, doubly):
     p, M, _ = random_groups(3, (9, 8, 7, 6, 5), 400)
     d = 10.0 ** np.random.default_rng(1).uniform(-4, 0, (400, 9))
-    white, back = whiten(p, M)
-    sets, rng = Indicators.of(M, back), np.random.default_rng(0)
-    g, row_gap, column_gap = rng.normal(size=d.shape), rng.normal(size=400), rng.normal(size=(9, white.shape[1]))
-    column_gap[-1] += row_gap @ white - column_gap.sum(axis=0)
-    chunks = chunks_of.Chunks(400, 64, None, 1)
-    whole = ByIndicators(white, d, 2, chunks, sets).solve(g, row_gap, column_gap)
+    basis, rng = Basis.of(p, M), np.random.default_rng(0)
+    white, of_states = basis.white, rng.normal(size=400)
+    of_lines = rng.normal(size=(9, white.shape[1]))
+    of_lines[-1] += of_states @ white - of_lines.sum(axis=0)
+    chunks, every = chunks_of.Chunks(400, 64, None, 1), Columns(basis.alike, white.shape[1])
+    whole = ByIndicators(every, d, chunks, basis.indicators).solve(of_states, of_lines)
     monkeypatch.setattr(indicators, "LARGE", 1)
     monkeypatch.setattr(conjugate, "STEPS", steps)
-    half = ByIndicators(white, d, 2, chunks, sets)
-    found = half.solve(g, row_gap, column_gap)
+    half = ByIndicators(every, d, chunks, basis.indicators)
+    found = half.solve(of_states, of_lines)
     assert (half._factor is not None) == doubly
-    moves = [g + d * (dlam[:, None] + white @ dnu.T) for dlam, dnu in (whole, found)]
-    assert np.abs(moves[1].sum(axis=1) - row_gap).max() < 1e-6
-    assert np.abs(moves[1].T @ white - column_gap).max() < 1e-6
+    moves = [d * (dlam[:, None] + white @ dnu.T) for dlam, dnu in (whole, found)]
+    assert np.abs(moves[1].sum(axis=1) - of_states).max() < 1e-6
+    assert np.abs(moves[1].T @ white - of_lines).max() < 1e-6
     assert np.allclose(*moves, rtol=1e-5, atol=1e-5)
 
 
 def test_columns_that_are_no_classes_have_no_partition():
-    p, M, _ = random_binary(0, 20, 4)
-    assert finest(p, M) is None
-    assert finest(p, np.zeros((20, 0))) is None
+    assert finest(random_binary(0, 20, 4)[1]) is None
+    assert finest(np.zeros((20, 0))) is None
 
 
 @pytest.mark.parametrize("size", [1, 700, 1300, 2000])
@@ -303,11 +308,14 @@ def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch):
     assert part.information <= whole.upper_bound
     assert whole.information <= part.upper_bound
     monkeypatch.setattr(memory, "available", lambda: 4e5)
-    with pytest.raises(TooLargeError, match=r"256 states with 8 equations .* About \d+ states would fit"):
+    with pytest.raises(TooLargeError, match=r"256 states .* with 8 equations.* About \d+ states would fit"):
         sandwich_of_bits(p, M, q, tol=0.0, rel_tol=1e-4)
-    fit = int(re.search(r"About (\d+)", str(memory.too_large(Sizes(256, 8), first, 2))).group(1))
-    assert memory.fits(Sizes(fit, 8), first, 2)
-    assert not memory.fits(Sizes(fit + 1, 8), first, 2)
+    with pytest.raises(TooLargeError) as said:
+        memory.check(Sizes(256, 8), first, 2)
+    fit = int(re.search(r"About (\d+)", str(said.value)).group(1))
+    memory.check(Sizes(fit, 8), first, 2)
+    with pytest.raises(TooLargeError):
+        memory.check(Sizes(fit + 1, 8), first, 2)
 
 
 def test_one_worker_finds_what_two_find():

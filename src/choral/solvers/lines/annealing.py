@@ -330,7 +330,7 @@ class _Path:
                 kept = path.used & (point.mass >= HEAVY * IDLE)
                 law = np.where(kept, point.mass, 0) / point.mass[kept].sum()
                 found = np.ascontiguousarray(path._channel(point.nu, softness, LITTLE * law)[:, kept])
-                restored(found, self.p, self.M, lambda d: elimination(program.basis, d, d.sum(axis=0), self.chunks))
+                restored(found, self.p, self.M, lambda d: elimination(program.basis, d, self.chunks))
                 if equality_error(found, self.p, self.M) <= MET:
                     z[lines[kept]] = found.T
                     return z.T

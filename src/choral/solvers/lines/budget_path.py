@@ -17,14 +17,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from choral.problem.kernel import Floats
-from choral.solvers.lines.budget_elimination import Alike, LinesFirst, StatesFirst, roots, work
 from choral.solvers.lines.budget_program import Answer, Group, Multipliers
 from choral.solvers.lines.central_path import TINY, WARM_FLOOR, CentralPath, Pairs, Way
 from choral.solvers.lines.chunks import WORTH_THREADS, Array, Chunks, cores, threads
+from choral.solvers.lines.columns import Alike, Columns
+from choral.solvers.lines.elimination import least_work, works
+from choral.solvers.lines.newton import LinesFirst, StatesFirst
+from choral.solvers.lines.partition import Sizes
 from choral.solvers.lines.program import Stop, Watch
 
 ITERATIONS = 30
@@ -50,6 +54,8 @@ LEAST = 1e-6
 """... where it comes down to no less than this share of what it has: more than one step takes from it."""
 SLACK = 1e-12
 """By so much, in nats, log q is lowered, so that rounding cannot make Σ q exceed one."""
+ROUNDED = 1e-9
+"""By less than this the masses of a group's values differ from their line's by rounding only."""
 FINEST = 1e-9
 """The accuracy, in bits, that floats reach in most programs."""
 
@@ -85,7 +91,7 @@ def by_interior_point(
     groups = [replace(group, given=group.given[order]) for group in groups]
     start = None if start is None else replace(start, z=start.z[order])
     alike = Alike.of(columns(M, groups))
-    large = min(work(states, lines, *alike.rows.shape[::-1])) >= WORTH_THREADS
+    large = min(works(Sizes(states, alike.M.shape[1], len(alike.rows)), lines).values()) >= WORTH_THREADS
     workers = cores() if large else 1
     with np.errstate(all="ignore"), threads(workers) as pool:
         path = _Path(cost, p, M, groups, accuracy, start, Chunks(states, -(-states // workers), pool, workers))
@@ -288,11 +294,14 @@ class _Path(CentralPath):
 
 
 class _Newton:
-    """The equations of a Newton step, with prices as their border (see `budget_elimination`).
+    """The equations of a Newton step, with prices as their border.
 
-    For values dν_l + J_l o_l + log q_l dλ is what ν_l and -λ log q_l differ by, where J_l = λ (diag(1 / u_l) - 1 1ᵀ / m_l).
-    Where the equation is u_l = m_l exp(-ν_l / λ), its linear form has exp(-ν_l / λ) for q_l. For those of factors sides move
-    by T o_l, against their multipliers, and J_l = Tᵀ diag(π_l / T u_l) T.
+    Columns of M are equations, and the values of groups with a budget; of them masses that move see
+    o_l = b_l + Mᵀ (d_l (dλ + M dν_l)), b_l = Mᵀ g_l. For values dν_l + J_l o_l + log q_l dλ is what ν_l and -λ log q_l differ
+    by, where J_l = λ (diag(1 / u_l) - 1 1ᵀ / m_l). Where the equation is u_l = m_l exp(-ν_l / λ), its linear form has
+    exp(-ν_l / λ) for q_l. For those of factors sides move by T o_l, against their multipliers, and
+    J_l = Tᵀ diag(π_l / T u_l) T. With J = K Kᵀ, and K = 1 for equations, dν_l is what values are given and K_l y_l: what is
+    left is a system as there is without budgets (`newton`).
     """
 
     def __init__(self, path: _Path) -> None:
@@ -318,8 +327,8 @@ class _Newton:
         path = self.path
         (states, width), lines = path.M.shape, len(self.m)
         used = width - len(path.sizes)  # each group has a column that is nothing
-        by_lines, by_states = work(states, lines, used, len(path.alike.rows))
-        order = LinesFirst if by_lines < by_states else StatesFirst
+        sizes = Sizes(states, used, len(path.alike.rows))
+        order = LinesFirst if least_work(sizes, lines) == "lines" else StatesFirst
         self.K = np.zeros((lines, width, width))
         self.K[:, : path.r, : path.r] = np.eye(path.r)
         roots(self.u, self.m, self.prices, path.sizes, self.K[:, path.r : path.v, path.r : path.v])
@@ -327,11 +336,19 @@ class _Newton:
         self.turned, sides = np.linalg.qr(path.T * self.rate[:, :, None])
         self.K[:, path.v :, path.v :] = np.swapaxes(sides, 1, 2)
         refined = float(np.abs(self.of_states).sum()) > LOST
-        self.system = order(path.alike, path.main.d, self.K, path.r, path.chunks, refined)
+        self.system = order(Columns(path.alike, path.r, self.K), path.main.d, path.chunks, refined)
         nothing = np.zeros(states), np.zeros((lines, width))
-        self.by_price = [self.system.solve(*nothing, -slope) for slope in np.moveaxis(self.slope, 2, 0)]
-        pulls = [np.einsum("ltg,lt->g", self.slope, self.system.seen(lam, nu)) for lam, nu, _ in self.by_price]
+        self.by_price = [self.moves(*nothing, -slope) for slope in np.moveaxis(self.slope, 2, 0)]
+        pulls = [np.einsum("ltg,lt->g", self.slope, self.system.moved(lam, nu)[1]) for lam, nu, _ in self.by_price]
         self.border = np.array(pulls).reshape(2 * [len(pulls)]).T - np.diag(path.beside[0].d)
+
+    def moves(self, of_states: Floats, b: Floats, of_lines: Floats) -> tuple[Floats, Floats, Floats]:
+        """λ, ν and y for these sums over lines and these rows, of which those of equations are what masses see."""
+        nu, columns = of_lines.copy(), self.system.columns
+        nu[:, : self.path.r] = 0.0
+        sums, seen = self.system.moved(np.zeros_like(of_states), nu)
+        lam, y = self.system.solve(of_states - sums, columns.back(of_lines - nu - b - seen))
+        return lam, nu + columns.by(y), y
 
     def direction(self, g: Floats, to_t: Floats, to_sides: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """How λ, ν, the prices and π move, if dz = g + d (dλ + H dν), and what budgets have left by this less their share."""
@@ -339,10 +356,27 @@ class _Newton:
         sides, of_lines = self.rate * (to_sides + self.of_sides), self.of_lines.copy()
         of_lines[:, path.v :] = (self.rate * sides) @ path.T
         b = g.T @ path.M
-        lam, nu, y = self.system.solve(self.of_states - g.sum(axis=1), b, of_lines)
-        seen = b + self.system.seen(lam, nu)
+        lam, nu, y = self.moves(self.of_states - g.sum(axis=1), b, of_lines)
+        seen = b + self.system.moved(lam, nu)[1]
         price = np.linalg.solve(self.border, self.of_budgets - to_t - np.einsum("ltg,lt->g", self.slope, seen))
         for move, (of_lam, of_nu, of_y) in zip(price, self.by_price, strict=True):
             lam, nu, y = lam + move * of_lam, nu + move * of_nu, y + move * of_y
         pull = sides + np.einsum("lij,lj->li", self.turned, y[:, path.v :])  # from T o it would lose digits
         return lam, nu, price, self.rate * pull
+
+
+def roots(u: Floats, m: Floats, prices: Floats, sizes: list[int], K: Floats) -> None:
+    """Write into K the block of values with J = K Kᵀ = price (diag(1 / u) - 1 1ᵀ / m) for every group of so many.
+
+    One column of a group is along the root of u, and is nothing where u sums to m.
+    """
+    for a, b in pairwise(np.cumsum([0, *sizes]).tolist()):
+        v = np.sqrt(u[:, a:b] / m[:, None])
+        length = np.linalg.norm(v, axis=1)
+        along = 1 - length**2
+        h = v / length[:, None]
+        h[:, 0] += 1  # a reflection that takes the first direction to that of v
+        mirror = np.eye(b - a) - 2 * h[:, :, None] * h[:, None, :] / (h * h).sum(axis=1)[:, None, None]
+        mirror[:, :, 0] *= np.sqrt(np.where(along > ROUNDED, along, 0.0))[:, None]
+        mirror *= np.sqrt(prices[a:b] / u[:, a:b])[:, :, None]
+        K[:, a:b, a:b] = mirror

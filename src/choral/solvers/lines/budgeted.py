@@ -29,12 +29,14 @@ from choral.solvers.fewer_codes import joined_codes
 from choral.solvers.highs import FINEST as PRECISE
 from choral.solvers.highs import basic
 from choral.solvers.highs import kept as solution_kept
+from choral.solvers.lines import memory
 from choral.solvers.lines.beside import AIM, Beside, Known, Mixture, Proved
 from choral.solvers.lines.budget_path import FINEST, NEARLY, PRIVATE, Warm, by_interior_point, columns
 from choral.solvers.lines.budget_program import Group, Multipliers, budgeted_groups, proved
 from choral.solvers.lines.cells import EVERY, Cells, Next
 from choral.solvers.lines.chords import ENTROPY, Chords
-from choral.solvers.lines.memory import check_budgets
+from choral.solvers.lines.chunks import cores
+from choral.solvers.lines.partition import Sizes
 from choral.solvers.lines.program import LPResult, Stop, Watch, equality_error, rounding_margin
 from choral.solvers.lines.program import Status as Ended
 from choral.solvers.lines.refinement import Aim, Constraints, Equations, Start, enclosed
@@ -98,7 +100,8 @@ class WithinBudgets(Constraints):
 
     def check(self, lines: int) -> None:
         """Raise where it would not fit."""
-        check_budgets(len(self.p), lines, self.width - len(self.groups), self.classes)
+        remedy = "give budgets to fewer or coarser groups, or protect them without a budget"
+        memory.check(Sizes(len(self.p), self.width - len(self.groups), self.classes), lines, cores(), remedy)
 
     def solve(
         self, C: Floats, accuracy: float, z: Floats | None, nu: Floats | None, stop: Stop, watch: Watch | None

@@ -22,7 +22,7 @@ from choral.describe.entropy import binary_entropies
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.cells import EVERY, Codes, Next
 from choral.solvers.lines.chunks import Array
-from choral.solvers.lines.partition import whiten
+from choral.solvers.lines.columns import whiten
 from choral.solvers.lines.program import LPResult
 
 KNOT_GRID = 2**62

@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from choral.solvers.lines.chunks import Array, Chunks
-from choral.solvers.lines.factors import Cholesky, WithoutStates, inverse_roots, spread_over_lines
-from choral.solvers.lines.partition import Partition
+from choral.solvers.lines.columns import Columns, Partition
+from choral.solvers.lines.factors import Cholesky, inverse_roots
+from choral.solvers.lines.newton import WithoutStates
 
 SMALL = 2.5
 """Work on the many small matrices of classes takes so much more time than that on large ones, as measured."""
@@ -31,13 +32,11 @@ def work(states: int, lines: int, classes: int, rest: int) -> float:
 class ClassesFirst(WithoutStates):
     """The Newton matrix by classes."""
 
-    def __init__(self, M: Array, d: Array, reference: int, chunks: Chunks, partition: Partition) -> None:
-        super().__init__(M, d, reference, chunks)
+    def __init__(self, columns: Columns, d: Array, chunks: Chunks, partition: Partition) -> None:
+        super().__init__(columns, d, chunks)
         classes, rest, lines = len(partition.share), partition.rest.shape[1], d.shape[1] - 1
-        self.total, of_lines = spread_over_lines(d)
-        total, own = self.total[partition.order], of_lines[partition.order][:, self.free]
-        scaled = d[partition.order][:, self.free] / np.sqrt(total)[:, None]
-        weighted = partition.mass[:, None] * M[partition.order]
+        own, scaled = self.own[:, self.free], d[:, self.free] / np.sqrt(self.total)[:, None]
+        weighted = partition.mass[:, None] * columns.M
         self._of_classes, self._of_rest = partition.sums(weighted).T, weighted.T @ partition.rest
         self._roots, self._scale = np.empty((classes, lines, lines)), np.empty((classes, lines))
         coupled = np.empty((classes, lines, rest * lines))
@@ -74,15 +73,14 @@ class ClassesFirst(WithoutStates):
         inside -= stacked.T @ self._stacked
         self._factor = Cholesky(inside, chunks)
 
-    def multipliers(self, wanted: Array) -> Array:
+    def unknowns(self, wanted: Array) -> Array:
         """From the system of the equations that are left, then class by class."""
-        classes, lines = self._scale.shape
-        half = np.matmul(self._roots, ((wanted @ self._of_classes).T * self._scale)[:, :, None]).reshape(-1)
-        of_rest = self._factor.solve((wanted @ self._of_rest).T.ravel() - self._stacked.T @ half)
+        (classes, lines), free = self._scale.shape, wanted[self.free]
+        half = np.matmul(self._roots, ((free @ self._of_classes).T * self._scale)[:, :, None]).reshape(-1)
+        of_rest = self._factor.solve((free @ self._of_rest).T.ravel() - self._stacked.T @ half)
         half -= self._masses @ (self._masses.T @ half)
         half -= self._stacked @ of_rest
         back = np.matmul(half.reshape(classes, 1, lines), self._roots)[:, 0, :] * self._scale
-        found: Array = back.T @ self._of_classes.T + of_rest.reshape(-1, lines).T @ self._of_rest.T
+        found = np.zeros_like(wanted)
+        found[self.free] = back.T @ self._of_classes.T + of_rest.reshape(-1, lines).T @ self._of_rest.T
         return found
-
-    solve = WithoutStates.solved_twice

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -71,64 +70,6 @@ class Cholesky:
             x, error = trial, trial_error
         value: Array = x * self._scale
         return value
-
-
-def spread_over_lines(d: Array) -> tuple[Array, Array]:
-    """D = Σ_l d_l of each state, and d_l (D - d_l) / D for each line; nothing cancels where one line has nearly all."""
-    count = np.arange(len(d))
-    top = d.argmax(axis=1)
-    rest = d.copy()
-    rest[count, top] = 0
-    below = rest.sum(axis=1)
-    total = below + d[count, top]
-    np.subtract(total[:, None], d, out=rest)
-    rest[count, top] = below
-    rest *= d
-    rest /= total[:, None]
-    return total, rest
-
-
-class WithoutStates(ABC):
-    """Newton steps after the states are eliminated: `multipliers` solves for those of the lines.
-
-    The multipliers of the reference line are fixed (gauge).
-    """
-
-    def __init__(self, M: Array, d: Array, reference: int, chunks: Chunks) -> None:
-        self.M, self.d, self.chunks = M, d, chunks
-        self.free = np.arange(d.shape[1]) != reference
-        self.total = np.empty(len(M))
-
-    @abstractmethod
-    def multipliers(self, wanted: Array) -> Array:
-        """Of all lines but the reference, for these column moments."""
-
-    def solve(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
-        """``(dlam, dnu)`` such that ``g + d (dlam + M dnu.T)`` has these row sums and column moments."""
-        M, d, total = self.M, self.d, self.total
-        base = np.empty(len(M))
-
-        def moments(rows: slice) -> Array:
-            base[rows] = (row_gap[rows] - g[rows].sum(axis=1)) / total[rows]
-            return (g[rows] + d[rows] * base[rows, None]).T @ M[rows]
-
-        dnu = np.zeros_like(column_gap)
-        dnu[self.free] = self.multipliers((column_gap - self.chunks.total(moments))[self.free])
-        dlam = np.empty(len(M))
-
-        def rows_multiplier(rows: slice) -> None:
-            pull = np.einsum("sl,sl->s", d[rows], M[rows] @ dnu.T)
-            dlam[rows] = base[rows] - pull / total[rows]
-
-        self.chunks.each(rows_multiplier)
-        return dlam, dnu
-
-    def solved_twice(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
-        """`solve`, with one step of refinement."""
-        dlam, dnu = WithoutStates.solve(self, g, row_gap, column_gap)
-        found = g + self.d * (dlam[:, None] + self.M @ dnu.T)
-        more, further = WithoutStates.solve(self, found, row_gap, column_gap)
-        return dlam + more, dnu + further
 
 
 def inverse_roots(matrices: Array) -> tuple[Array, Array]:

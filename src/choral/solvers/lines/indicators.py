@@ -18,8 +18,10 @@ from scipy import sparse
 from scipy.linalg import LinAlgError
 
 from choral.solvers.lines.chunks import Array, Chunks
+from choral.solvers.lines.columns import Columns
 from choral.solvers.lines.conjugate import Single, conjugate_gradients
-from choral.solvers.lines.factors import Cholesky, WithoutStates, spread_over_lines
+from choral.solvers.lines.factors import Cholesky
+from choral.solvers.lines.newton import WithoutStates
 
 DENSE = 0.25
 """Share of all pairs from which on products are faster than sums."""
@@ -84,24 +86,24 @@ class ByIndicators(WithoutStates):
     Where it is large it is factorised with half the digits; with all of them only if these do not suffice.
     """
 
-    def __init__(self, M: Array, d: Array, reference: int, chunks: Chunks, indicators: Indicators) -> None:
-        super().__init__(M, d, reference, chunks)
+    def __init__(self, columns: Columns, d: Array, chunks: Chunks, indicators: Indicators) -> None:
+        super().__init__(columns, d, chunks)
         self._indicators, self._inverse = indicators, indicators.inverse
-        self.total, self._own = spread_over_lines(d)
         self._single: Single | None = None
         self._factor: Cholesky | None = None
-        size = M.shape[1] * int(self.free.sum())
+        size = len(indicators.step) * int(self.free.sum())
         if size >= LARGE:
             scale = self._scale()
             with suppress(LinAlgError):
                 self._single = Single(size, lambda matrix: self._fill(matrix, scale), scale.ravel(), chunks)
             self._top = d.argmax(axis=1)
+        self.refined = self._single is None  # conjugate gradients refine enough
         if self._single is None:
             self._doubly()
 
     def _doubly(self) -> Cholesky:
         if self._factor is None:
-            rank, lines = self.M.shape[1], int(self.free.sum())
+            rank, lines = len(self._indicators.step), int(self.free.sum())
             matrix = self.chunks.space.array("sums", rank * lines, rank * lines)
             self._fill(matrix, np.ones((rank, lines)))
             self._factor = Cholesky(matrix, self.chunks)
@@ -109,7 +111,7 @@ class ByIndicators(WithoutStates):
 
     def _scale(self) -> Array:
         """One over the root of each entry of the diagonal, (column, line); 0 where that is 0."""
-        sets, own = self._indicators, self._own[:, self.free]
+        sets, own = self._indicators, self.own[:, self.free]
         inside = (sets.pairs @ own)[sets.second == sets.first]
         everything, inside = inside[-1], inside[:-1]
         high, low = (sets.step + sets.low)[:, None], sets.low[:, None]
@@ -123,10 +125,10 @@ class ByIndicators(WithoutStates):
         """Write the Schur complement, times the scale of its rows and of its columns."""
         d, indicators, chunks = self.d, self._indicators, self.chunks
         scaled = d[:, self.free] / np.sqrt(self.total)[:, None]
-        lines, rank = scaled.shape[1], self.M.shape[1]
+        lines, rank = scaled.shape[1], len(indicators.step)
         one, other = np.triu_indices(lines)
         weights = chunks.space.array("products", len(scaled), len(one))
-        _products(scaled, self._own[:, self.free], weights)
+        _products(scaled, self.own[:, self.free], weights)
         whole = np.empty((lines, lines), dtype=np.int64)
         whole[one, other] = whole[other, one] = np.arange(len(one))
         first, second, step, low = indicators.first, indicators.second, indicators.step, indicators.low
@@ -162,14 +164,18 @@ class ByIndicators(WithoutStates):
 
         chunks.over(len(both), max(1, PIECE // lines**2)).each(added)
 
-    def multipliers(self, wanted: Array) -> Array:
+    def unknowns(self, wanted: Array) -> Array:
         """From the Schur complement, in the columns that are indicators."""
+        y = np.zeros_like(wanted)
         if self._single is not None:
             roughly = partial(self._through, self._single)
-            found = conjugate_gradients(self._applied, roughly, wanted)
+            found = conjugate_gradients(self._applied, roughly, wanted[self.free])
             if found is not None:
-                return found
-        return self._through(self._doubly(), wanted)
+                y[self.free] = found
+                return y
+            self.refined = True
+        y[self.free] = self._through(self._doubly(), wanted[self.free])
+        return y
 
     def _through(self, factor: Single | Cholesky, wanted: Array) -> Array:
         found = factor.solve((wanted @ self._inverse).T.ravel())
@@ -178,7 +184,7 @@ class ByIndicators(WithoutStates):
 
     def _applied(self, x: Array) -> Array:
         """The Schur complement times multipliers; what the line of most weight gets is what the others give."""
-        M, d, nu = self.M, self.d, np.zeros((len(self.free), x.shape[1]))
+        M, d, nu = self.columns.M, self.d, np.zeros((len(self.free), x.shape[1]))
         nu[self.free] = x
 
         def part(rows: slice) -> Array:
@@ -194,12 +200,6 @@ class ByIndicators(WithoutStates):
 
         value: Array = self.chunks.total(part)[self.free]
         return value
-
-    def solve(self, g: Array, row_gap: Array, column_gap: Array) -> tuple[Array, Array]:
-        """Refined once, unless conjugate gradients have done that."""
-        if self._factor is None:
-            return WithoutStates.solve(self, g, row_gap, column_gap)
-        return self.solved_twice(g, row_gap, column_gap)
 
 
 def _products(scaled: Array, own: Array, out: Array) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from choral.phases import hurried
 from choral.solvers.lines.central_path import WARM_FLOOR, CentralPath, Way
 from choral.solvers.lines.chunks import Array, Chunks
-from choral.solvers.lines.elimination import Elimination, elimination
+from choral.solvers.lines.elimination import elimination
+from choral.solvers.lines.newton import Elimination
 from choral.solvers.lines.program import LineSolver, Outcome, Program, Stop, Watch
 from choral.solvers.lines.restoration import restored
 
@@ -94,8 +95,14 @@ class _Path(CentralPath):
         """The Newton matrix of these quotients; raises `LinAlgError` where floats cannot hold it."""
         if not np.isfinite(d).all():
             raise np.linalg.LinAlgError("a slack vanished")
-        return elimination(self.basis, d, self.main.z.sum(axis=0), self.chunks)
+        return elimination(self.basis, d, self.chunks)
 
     def way(self) -> tuple[Way, list[Array]]:
         """There are masses and nothing else."""
-        return Way(*self.system.solve(self.main.g, self.row_gap, self.column_gap)), []
+        g, of_states = self.main.g, np.empty_like(self.row_gap)
+
+        def part(rows: slice) -> Array:
+            of_states[rows] = self.row_gap[rows] - g[rows].sum(axis=1)
+            return g[rows].T @ self.M[rows]
+
+        return Way(*self.system.solve(of_states, self.column_gap - self.chunks.total(part))), []

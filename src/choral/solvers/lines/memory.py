@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from choral.errors import TooLargeError
-from choral.solvers.lines.budget_elimination import work
-from choral.solvers.lines.chunks import cores
-from choral.solvers.lines.elimination import STACK, least_work
+from choral.solvers.lines.elimination import least_work
+from choral.solvers.lines.newton import STACK
 from choral.solvers.lines.partition import Sizes
 
 ARRAYS = 12
 """Arrays of states × lines that an interior point holds at its peak."""
+OF_LINES = 4
+"""Matrices of columns × columns that every line has."""
 COPIES = 3
 """Of a Schur complement: itself, the damped one, and the one that is added next; and one more for every worker."""
 SPARED = 0.9
@@ -25,6 +25,7 @@ def needed(sizes: Sizes, lines: int, workers: int) -> float:
     size, stacks = lines * rank, workers * min(STACK, states * lines * rank)
     if order == "lines":
         size = states
+        stacks += OF_LINES * lines * rank**2
     elif order == "classes":
         size = lines * sizes.rest
         stacks = sizes.classes * lines * (2 * size + 4 * lines)
@@ -43,53 +44,18 @@ def available() -> float:
     return 1024.0 * int(found[0]) if found else float("inf")
 
 
-def fits(sizes: Sizes, lines: int, workers: int) -> bool:
-    """Whether there is memory for one linear program."""
-    return needed(sizes, lines, workers) <= SPARED * available()
-
-
-def most_states(states: int, fits: Callable[[int], bool]) -> int:
-    """The most of so many that fit, where fewer do if more do."""
-    low, high = 0, states
+def check(sizes: Sizes, lines: int, workers: int, remedy: str = "protect fewer or coarser groups") -> None:
+    """Raise `TooLargeError` where a program does not fit, with how many states would: fewer do if more do."""
+    free, wanted = SPARED * available(), needed(sizes, lines, workers)
+    if wanted <= free:
+        return
+    low, high = 0, sizes.states
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
-
-
-def too_large(sizes: Sizes, lines: int, workers: int) -> TooLargeError:
-    """That the first program does not fit, and how many states would."""
-    free = SPARED * available()
-    states, rank = sizes.states, sizes.rank
-    low = most_states(states, lambda some: needed(Sizes(some, rank), lines, workers) <= free)
-    wanted = needed(sizes, lines, workers)
-    return TooLargeError(
-        f"A search over {states} states with {rank} equations takes {wanted / 1e9:.1f} GB of memory, and "
-        f"{free / 1e9:.1f} GB can be taken.",
-        f"About {low} states would fit with as many equations: use fewer columns or wider bins, or protect fewer or coarser "
-        "groups.",
+        fewer = Sizes(middle, sizes.rank, min(sizes.alike, middle))
+        low, high = (middle, high) if needed(fewer, lines, workers) <= free else (low, middle)
+    raise TooLargeError(
+        f"A search over {sizes.states} states and {lines} lines, with {sizes.rank} equations, takes {wanted / 1e9:.1f} GB of "
+        f"memory, and {free / 1e9:.1f} GB can be taken.",
+        f"About {low} states would fit with as many equations: use fewer columns or wider bins, or {remedy}.",
     )
-
-
-def check_budgets(states: int, lines: int, width: int, classes: int) -> None:
-    """Raise `TooLargeError`, before it is taken, where a program within budgets does not fit.
-
-    The width is that of all values and equations, in which states of a class are alike.
-    """
-    free = SPARED * available()
-
-    def takes(some: int) -> float:
-        by_lines, by_states = work(some, lines, width, min(classes, some))
-        size, columns = (some, some * lines) if by_lines < by_states else (lines * width, some * lines * width)
-        arrays = ARRAYS * some * lines + 4 * lines * width**2 + classes * lines * width + min(STACK, columns) * cores()
-        return 8.0 * (arrays + (COPIES + cores()) * size**2)
-
-    wanted = takes(states)
-    if wanted > free:
-        fewer = most_states(states, lambda some: takes(some) <= free)
-        raise TooLargeError(
-            f"A search within budgets over {states} states and {lines} lines takes {wanted / 1e9:.1f} GB of memory, and "
-            f"{free / 1e9:.1f} GB can be taken.",
-            f"About {fewer} states would fit with as many protected values: use "
-            "fewer columns or wider bins, give budgets to fewer or coarser groups, or protect them without a budget.",
-        )

@@ -125,18 +125,14 @@ class LineSolver(ABC):
             main, back = basis.main, basis.back
             nu_white = None if nu0 is None else np.asarray(nu0, dtype=float) @ np.linalg.pinv(back).T
             z_main = None if z0 is None else np.asarray(z0, dtype=float)[main]
-            some = (C, p) if main.all() else (C[main], p[main])
-            found = self.run(Program(*some, basis, z_main, nu_white, pool, workers), should_stop, callback)
-        z_main, nu_white = found.z, found.nu
-        weight = z_main.sum(axis=0)
-        nu = (nu_white - weight @ nu_white / weight.sum()) @ back.T  # the smallest gauge
-        if main.all():
-            z = z_main
-        else:
-            z = np.empty_like(C)
-            z[main] = z_main
-            share = z_main.sum(axis=0)
-            z[~main] = p[~main, None] * (share / share.sum())
+            found = self.run(Program(C[main], p[main], basis, z_main, nu_white, pool, workers), should_stop, callback)
+        weight = found.z.sum(axis=0)
+        share = weight / weight.sum()
+        nu = (found.nu - share @ found.nu) @ back.T  # the smallest gauge
+        z = found.z
+        if not isinstance(main, slice):
+            z = p[:, None] * share
+            z[main] = found.z
         primal = float(np.einsum("sl,sl->", z, C))
         return LPResult(z, nu, primal, repaired_bound(C, p, M, nu), found.iterations, found.status)
 

@@ -20,10 +20,10 @@ import numpy as np
 from choral.errors import TooLargeError
 from choral.problem.solution import Status
 from choral.proofs.lines import LinesBound
+from choral.solvers.lines import memory
 from choral.solvers.lines.cells import EVERY, Cells, CellsT, Codes, Next
 from choral.solvers.lines.chunks import Array
 from choral.solvers.lines.interior_point import InteriorPoint
-from choral.solvers.lines.memory import fits, too_large
 from choral.solvers.lines.partition import Basis
 from choral.solvers.lines.program import (
     LineSolver,
@@ -167,8 +167,7 @@ class Equations(Constraints):
 
     def check(self, lines: int) -> None:
         """Raise where it would not fit."""
-        if not fits(self.basis.sizes, lines, self.solver.threads):
-            raise too_large(self.basis.sizes, lines, self.solver.threads)
+        memory.check(self.basis.sizes, lines, self.solver.threads)
 
     def solve(
         self, C: Array, accuracy: float, z: Array | None, nu: Array | None, stop: Stop, watch: Watch | None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from choral.solvers.lines.chunks import Array
-from choral.solvers.lines.elimination import Elimination
+from choral.solvers.lines.newton import Elimination
 
 EXACT = 1e-14
 """Equalities that hold to this (relative to the largest mass) are not restored further."""
@@ -27,7 +27,7 @@ def restored(z: Array, p: Array, M: Array, eliminate: Callable[[Array], Eliminat
             if system is None:
                 np.divide(z * z, p[:, None], out=d)
                 system = eliminate(d)
-            dlam, dnu = system.solve(np.zeros_like(z), row_gap, column_gap)
+            dlam, dnu = system.solve(row_gap, column_gap)
         except np.linalg.LinAlgError:
             return
         change = d * (dlam[:, None] + M @ dnu.T)

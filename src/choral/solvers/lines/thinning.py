@@ -43,8 +43,12 @@ def thinned(z: Floats, p: Floats, M: Floats, cost: Callable[[Floats], float]) ->
     for share in SHARES:
         fewer = z[:, [bool((code > share * least).any()) for code in z.T]]
         fewer[fewer <= share * least[:, None]] = 0.0
-        found = _restored(fewer, p, basis)
-        if found is not None and cost(found) <= best:
+        restored = _restored(fewer[basis.main], p[basis.main], basis)
+        if restored is None:
+            continue
+        found = np.empty_like(restored)
+        found[basis.main] = restored
+        if cost(found) <= best:
             return found
     return z
 
@@ -65,10 +69,10 @@ def _restored(z: Floats, p: Floats, basis: Basis) -> Floats | None:
             used = z.sum(axis=0) > 0
             part = np.ascontiguousarray(z[:, used])
             try:
-                system = elimination(basis, part, part.sum(axis=0), chunks)
+                system = elimination(basis, part, chunks)
             except LinAlgError:
                 return None
-            dlam, dnu = system.solve(np.zeros_like(part), row_gap, column_gap[used])
+            dlam, dnu = system.solve(row_gap, column_gap[used])
             for rows in chunks.slices:
                 part[rows] *= 1 + dlam[rows, None] + M[rows] @ dnu.T
             np.maximum(part, 0.0, out=part)
