@@ -11,29 +11,31 @@ from choral.solvers.lines.newton import Elimination
 
 EXACT = 1e-14
 """Equalities that hold to this (relative to the largest mass) are not restored further."""
-RESTORATIONS = 3
+RESTORATIONS = 6
 """Steps at most; the first does nearly all."""
 
 
-def restored(z: Array, p: Array, M: Array, eliminate: Callable[[Array], Elimination]) -> None:
-    """Change a positive channel in place, as little as weights of its own squares allow, so that it meets the equalities."""
-    d, system = np.empty_like(z), None
+def restored(z: Array, p: Array, M: Array, eliminate: Callable[[Array], Elimination]) -> bool:
+    """Change a channel in place to the nearest one, weighted by mass, that meets the equalities; whether that is reached.
+
+    Masses are z + z (λ_s + M_s·ν_l): entries that are zero stay so, and what becomes negative is zero from then on.
+    """
+    system = None
     for _ in range(RESTORATIONS):
         row_gap = p - z.sum(axis=1)
         column_gap = -(z.T @ M)
         if np.abs(row_gap).max() <= EXACT * p.max() and np.abs(column_gap).max(initial=0) <= EXACT:
-            return
+            return True
         try:
-            if system is None:
-                np.divide(z * z, p[:, None], out=d)
-                system = eliminate(d)
+            system = system or eliminate(z.copy())
             dlam, dnu = system.solve(row_gap, column_gap)
         except np.linalg.LinAlgError:
-            return
-        change = d * (dlam[:, None] + M @ dnu.T)
-        if not np.isfinite(change).all():
-            return
-        shrink = float(np.max(-change / z))
-        if shrink > 0.5:  # the weights are no longer those of the point
+            return False
+        changed = system.d * (dlam[:, None] + M @ dnu.T)
+        changed += z
+        if not np.isfinite(changed).all():
+            return False
+        if changed.min() < 0:  # the weights are no longer those of the point
             system = None
-        z += min(1.0, 0.5 / max(shrink, 1e-300)) * change
+        np.maximum(changed, 0.0, out=z)
+    return False
