@@ -94,7 +94,7 @@ def by_interior_point(
     large = min(works(Sizes(states, alike.M.shape[1], len(alike.rows)), lines).values()) >= WORTH_THREADS
     workers = cores() if large else 1
     with np.errstate(all="ignore"), threads(workers) as pool:
-        path = _Path(cost, p, M, groups, accuracy, start, Chunks(states, -(-states // workers), pool, workers))
+        path = _Path(cost, p, M, groups, accuracy, start, Chunks.of_states(states, lines, pool, workers))
 
         def over() -> bool:
             return (should_stop is not None and should_stop()) or not math.isfinite(path.cost - path.bound)

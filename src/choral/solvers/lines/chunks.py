@@ -23,6 +23,8 @@ MOST_WORKERS = 8
 """Threads at most: beyond this the pieces are small and memory is what limits."""
 WORTH_THREADS = 3e9
 """Products of a factorisation from which handing work over to threads pays: with fewer, one is faster by the clock too."""
+LARGE_PIECE, SMALL_PIECE = 1024, 32_768
+"""States of a piece at most, whose columns then fit a cache; but at least so many numbers: handing less over costs more."""
 BLOCK = 384
 """Columns that a factorisation in threads takes at once: a block and its panel fit the cache of a core."""
 THREADED = 1200
@@ -67,6 +69,11 @@ class Chunks:
         self.workers, self._shared = workers, pool
         self._workers = min(workers, len(self.slices))
         self._pool = pool if self._workers > 1 else None
+
+    @classmethod
+    def of_states(cls, states: int, lines: int, pool: ThreadPoolExecutor | None, workers: int) -> Chunks:
+        """For arrays of states × lines."""
+        return cls(states, max(min(LARGE_PIECE, -(-states // workers)), SMALL_PIECE // lines), pool, workers)
 
     def each(self, function: Callable[[slice], Part]) -> list[Part]:
         """Return the function's value on each slice, in the order of the slices."""

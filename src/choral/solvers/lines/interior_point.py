@@ -22,8 +22,6 @@ FEASIBLE, PART_MISSING = 1e-7, 0.3
 LONG = 0.3
 """Seconds of a step from which on, where somebody interrupts, the channel to start from is the result, not the last point,
 restored: that takes up to three factorisations, and who interrupts does not want to wait for the percent that it brings."""
-LARGE_PIECE, SMALL_PIECE = 1024, 32_768
-"""States of a piece at most, whose columns then fit a cache; but at least so many numbers: handing less over costs more."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class _Path(CentralPath):
 
     def __init__(self, program: Program, tolerance: float) -> None:
         states, lines = program.C.shape
-        size = max(min(LARGE_PIECE, -(-states // program.workers)), SMALL_PIECE // lines)
-        super().__init__(program.C, program.p, program.M, Chunks(states, size, program.pool, program.workers))
+        chunks = Chunks.of_states(states, lines, program.pool, program.workers)
+        super().__init__(program.C, program.p, program.M, chunks)
         self.basis, self.tolerance = program.basis, tolerance
         if program.nu is not None:
             self.nu[:] = program.nu
