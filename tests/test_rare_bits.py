@@ -20,8 +20,8 @@ from choral.describe.written import hexadecimal
 from choral.exact import certificate
 from choral.problem.pose import pose_self
 from choral.solvers.exchangeable_bits import ExchangeableBits
-from choral.solvers.rare_bits import _collections, _listed, rare_bound, rare_orbits, solve_rare
-from choral.solvers.self_orbits import solve_on_types
+from choral.solvers.listed_orbits import _at, _balanced, listed_orbits, rare_bound, solve_listed
+from choral.solvers.self_orbits import by_descents
 from choral.theory.entropy_rate import entropy_rate_curve
 from choral.theory.self_disclosure import bernoulli_types, self_disclosure_curve, self_point
 
@@ -227,7 +227,7 @@ def test_in_fractions_and_in_floats_the_optimum_is_the_same(n, q):
             float(u) * -sum(float(m) * math.log2(m) for m in orbit.masses.values()) for orbit, u in answer.weights
         )
 
-    assert told(solve_rare(n, q, prior)) == pytest.approx(told(solve_on_types(n, q, prior)), abs=1e-12)
+    assert told(solve_listed(n, q, prior)) == pytest.approx(told(by_descents(n, q, prior)), abs=1e-12)
 
 
 def test_nothing_jumps_where_the_ways_change():
@@ -285,7 +285,7 @@ def test_rare_bits_need_not_be_independent(by_type):
 def test_extreme_points_are_those_of_s():
     for n in (3, 4, 5, 6, 8):
         q = F(1, 100)
-        for orbit in rare_orbits(n, q):
+        for orbit in listed_orbits(n, q):
             assert sum(orbit.masses.values()) == 1
             assert min(orbit.masses.values()) > 0
             for i in range(n):
@@ -297,20 +297,19 @@ def test_the_number_of_extreme_points_is_that_of_minimal_balanced_collections():
     for n, known in ((3, 5), (4, 41), (5, 1291)):
         images = {
             tuple(sorted((sum((x >> i & 1) << j for i, j in enumerate(move)), m) for x, m in orbit.masses.items()))
-            for orbit in rare_orbits(n, F(1, 100))
+            for orbit in listed_orbits(n, F(1, 100))
             for move in itertools.permutations(range(n))
         }
         assert len(images) in (known, known + 1)
 
 
-def test_all_collections_are_listed_at_one_q():
-    """What seven samples use on request, on five: the same extreme points as in the list for all q."""
-
+def test_collections_are_the_same_at_every_q_below_one_in_n():
     def kinds(collections):
         return {tuple(sorted((x.bit_count(), a) for x, a in one.items())) for one in collections}
 
-    for n in (4, 5):
-        assert kinds(_listed(n)) == kinds(_collections(n, every=False))
+    for n, q in ((4, F(1, 5)), (5, F(1, 50))):
+        again = [{x: mass / q for x, mass in orbit.masses.items() if x} for orbit in _at(n, q)]
+        assert kinds(again) == kinds(_balanced(n))
 
 
 def test_more_samples_have_a_bound_that_means_something():

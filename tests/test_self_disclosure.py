@@ -18,9 +18,10 @@ from choral.errors import LawError, ProblemError, TooLargeError, VerificationErr
 from choral.exact import certificate
 from choral.problem.form import form_of
 from choral.problem.pose import pose_self
-from choral.solvers.cube_bases import Cube, all_bases, different_bases, weights_of
+from choral.solvers.cube_bases import Cube, weights_of
 from choral.solvers.exchangeable_bits import ExchangeableBits
-from choral.solvers.self_orbits import near_least, proof_by_all_bases, solve_on_types
+from choral.solvers.listed_orbits import listed_orbits, solve_listed
+from choral.solvers.self_orbits import by_descents
 from choral.theory.entropy_rate import _entropies, _rank_at_most, entropy_rate, entropy_rate_curve
 from choral.theory.self_disclosure import bernoulli_types, self_disclosure_curve, self_point
 
@@ -96,23 +97,19 @@ def test_six_samples_are_proved_and_bound_seven():
     assert "6 samples" in seven.proved_by
 
 
-def test_a_proof_by_listing_at_one_q_agrees_with_the_list_for_all_q():
-    """What seven samples use, on five."""
-    q = F(3, 10)
-    answer = solve_on_types(5, q, bernoulli_types(5, q))
-    again = proof_by_all_bases(answer, q)
-    pi = np.array([float(x) for x in answer.multipliers])
-
-    def kinds(orbits):
-        return {tuple(sorted((p.bit_count(), m) for p, m in orbit.masses.items())) for orbit in orbits}
-
-    assert kinds(again.tight) == kinds(answer.tight)
-    wrong = pi + np.array([0, 0, 0.01, 0, 0, 0])  # multipliers that no longer bound: the least slack must show it
-    least = min(
-        sum(-m * math.log2(m) - wrong[p.bit_count()] * m for p, m in orbit.masses.items())
-        for orbit in near_least(all_bases(5, 0.3, 1e-9), 5, q, wrong)
-    )
-    assert least < -1e-4
+def test_a_search_finds_the_optimum_of_the_list():
+    """What seven samples use, on five, where the list proves what is best."""
+    for q in (F(3, 10), F(3, 20)):
+        prior = bernoulli_types(5, q)
+        found, best = by_descents(5, q, prior), solve_listed(5, q, prior)
+        assert not found.proved
+        assert best.proved
+        costs = [math.fsum(float(u) * orbit.entropy for orbit, u in a.weights) for a in (found, best)]
+        assert costs[0] == pytest.approx(costs[1], abs=1e-12)
+        for j, mass in enumerate(prior):
+            assert sum(u * orbit.types().get(j, 0) for orbit, u in found.weights) == mass
+        listed = {orbit.kind for orbit in listed_orbits(5, q)}
+        assert {orbit.kind for orbit, _ in found.weights} <= listed
 
 
 @pytest.mark.parametrize(("n", "q"), [(3, F(2, 5)), (4, F(3, 10)), (4, F(1, 3)), (4, F(1, 2))])
@@ -128,24 +125,21 @@ def test_no_basis_is_missing_from_the_list(n, q):
         t = np.linalg.solve(matrix, right)
         if t.min() > -1e-12:
             wanted.add(tuple(sorted((x.bit_count(), round(m, 9)) for x, m in zip(basis, t, strict=True) if m > 1e-12)))
-    bases = different_bases(n)
-    found = set()
-    for points, t in zip(bases.points.tolist(), bases.masses(float(q)), strict=True):
-        if t.min() > -1e-12:
-            found.add(tuple(sorted((x.bit_count(), round(m, 9)) for x, m in zip(points, t, strict=True) if m > 1e-12)))
+    found = {
+        tuple(sorted((x.bit_count(), round(float(m), 9)) for x, m in orbit.masses.items()))
+        for orbit in listed_orbits(n, q)
+    }
     assert found == wanted
 
 
 def test_the_masses_of_the_list_lie_in_s():
     for n in (4, 5):
-        bases = different_bases(n)
-        cube = Cube(n)
-        assert sorted(cube.points.tolist()) == list(range(1 << n))
-        bits = (bases.points[:, :, None] >> np.arange(n)) & 1
-        for q in (0.1, 0.5, 0.9):
-            t = bases.masses(q)
-            assert np.allclose(t.sum(axis=1), 1, atol=1e-9)
-            assert np.allclose((t[:, :, None] * bits).sum(axis=1), q, atol=1e-9)
+        assert sorted(Cube(n).points.tolist()) == list(range(1 << n))
+        for q in (F(1, 10), F(1, 2), F(9, 10)):
+            for orbit in listed_orbits(n, q):
+                assert min(orbit.masses.values()) > 0
+                assert sum(orbit.masses.values()) == 1
+                assert all(sum(m for x, m in orbit.masses.items() if x >> i & 1) == q for i in range(n))
         assert weights_of(n)[(1 << n) - 1] == n
 
 

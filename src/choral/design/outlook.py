@@ -22,7 +22,7 @@ from choral.problem.question import Group, Question
 from choral.problem.utility import Cells, Utility
 from choral.reductions.chain import reduced_problem
 from choral.solvers import enumeration
-from choral.solvers.self_orbits import PROVED
+from choral.solvers.listed_orbits import PROVED
 
 
 def bounds(

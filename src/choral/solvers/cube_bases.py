@@ -2,7 +2,7 @@
 
 The states are the points of the cube {0,1}ⁿ, and S = {t ≥ 0 : Σ t = 1, Σ_x t_x x_i = q for every i}. An extreme point of S
 lives on affinely independent points, which extend to a *basis*: n + 1 affinely independent points of the cube whose hull
-meets the diagonal at (q, …, q). On a basis t is an affine function of q, so bases are listed once for all q.
+meets the diagonal at (q, …, q). On a basis t is an affine function of q.
 
 **One per orbit.** Permuting the samples maps bases to bases. Put the points in any fixed order, and write a set as its
 sorted tuple. In every orbit there is a lexicographically least tuple, *and its first j points are least in their own
@@ -16,7 +16,6 @@ Everything is an integer that float64 holds exactly: the minors of 0/1 matrices 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -31,11 +30,9 @@ from choral.problem.kernel import Floats, Index
 ALL_PERMUTATIONS = 3
 """Prefixes up to this length are compared with their images under every permutation, longer ones under transpositions,
 and the last not at all: that costs more than it saves."""
-LARGEST_MINOR = {1: 1, 2: 1, 3: 2, 4: 3, 5: 5, 6: 9, 7: 32, 8: 56}
-"""The largest determinant of a 0/1 matrix of n rows: what a basis of n bits can have."""
 BITS = 24
 HALF = 1 << (BITS - 1)
-"""Masses times a common denominator are whole numbers far below HALF: a weight and two of them fit in 64 bits."""
+"""Masses times the determinant are whole numbers far below HALF: a weight and two of them fit in 64 bits."""
 CHUNK = 1 << 8
 """Prefixes that are extended in one vectorised step."""
 BATCH = 1 << 10
@@ -176,8 +173,8 @@ class Bases:
         return np.asarray((self.start + q * self.slope) / self.det[:, None])
 
 
-def _completed(sets: Prefixes, cube: Cube, q: float | None, slack: float) -> Bases:
-    """Every basis that later points make of these sets and whose masses can be ≥ 0: at q, up to `slack`, or at some q.
+def _completed(sets: Prefixes, cube: Cube, q: float, slack: float) -> Bases:
+    """Every basis that later points make of these sets and whose masses at q are ≥ 0, up to `slack`.
 
     The last mass is v(b)/v(c), with v the functional that vanishes on the set, b = (1, q, …, q) and c the last column; the
     others are what the set must add. Where v(b) = 0 the last mass is 0 and any c will do.
@@ -186,97 +183,41 @@ def _completed(sets: Prefixes, cube: Cube, q: float | None, slack: float) -> Bas
     reach = sets.rows @ columns.T  # det · coordinates of every point, then v at it
     fits = (reach[:, -1] != 0) & (np.arange(len(columns)) > sets.places[:, -1:])
     b0, b1 = sets.rows[:, :, 0], sets.rows[:, :, 1:].sum(axis=2)
-    if q is None:
-        v0, v1 = b0[:, -1:], b0[:, -1:] + b1[:, -1:]
-        fits &= (np.where(reach[:, -1] > 0, np.maximum(v0, v1), -np.minimum(v0, v1)) > 0) | ((v0 == 0) & (v1 == 0))
-        which, point = np.nonzero(fits)
-        at_point = reach.transpose(0, 2, 1)[which, point]
-    else:
-        right = b0 + q * b1
-        with np.errstate(divide="ignore", invalid="ignore"):
-            last = right[:, -1:] / reach[:, -1]
-        fits &= last >= -slack
-        np.multiply(reach[:, :-1], last[:, None], out=reach[:, :-1], where=fits[:, None])
-        fits &= (reach[:, :-1] <= (right[:, :-1] + slack * sets.det[:, None])[:, :, None]).all(axis=1)
-        which, point = np.nonzero(fits)
-        at_point = np.einsum("kij,kj->ki", sets.rows[which], columns[point])
+    right = b0 + q * b1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        last = right[:, -1:] / reach[:, -1]
+    fits &= last >= -slack
+    np.multiply(reach[:, :-1], last[:, None], out=reach[:, :-1], where=fits[:, None])
+    fits &= (reach[:, :-1] <= (right[:, :-1] + slack * sets.det[:, None])[:, :, None]).all(axis=1)
+    which, point = np.nonzero(fits)
+    at_point = np.einsum("kij,kj->ki", sets.rows[which], columns[point])
     det, at_set = at_point[:, -1], at_point[:, :-1]
     scale = sets.det[which, None]
     start = np.hstack([(b0[which, :-1] * det[:, None] - at_set * b0[which, -1:]) / scale, b0[which, -1:]])
     slope = np.hstack([(b1[which, :-1] * det[:, None] - at_set * b1[which, -1:]) / scale, b1[which, -1:]])
     sign = np.sign(det)[:, None]
     start, slope, det = start * sign, slope * sign, np.abs(det)
-    if q is None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            root = -start / slope
-        low = np.where(slope > 0, root, -np.inf).max(axis=1)
-        high = np.where(slope < 0, root, np.inf).min(axis=1)
-        good = (low <= high) & (high > 0) & (low < 1) & ((slope != 0) | (start >= 0)).all(axis=1)
-    else:
-        good = (start + q * slope >= -slack * det[:, None]).all(axis=1)
+    good = (start + q * slope >= -slack * det[:, None]).all(axis=1)
     places = np.hstack([sets.places[which], point[:, None]])
     return Bases(cube.points[places[good]], start[good], slope[good], det[good])
 
 
-def all_bases(n: int, q: float | None, slack: float, should_stop: Callable[[], bool] | None = None) -> Iterator[Bases]:
-    """Every basis with masses ≥ 0 at q, up to `slack`, or at some q in (0, 1) if none is given; in batches."""
+def all_bases(n: int, q: float, slack: float, should_stop: Callable[[], bool] | None = None) -> Iterator[Bases]:
+    """Every basis with masses ≥ 0 at q, up to `slack`; in batches."""
     cube = Cube(n)
     for sets in prefixes(n, should_stop):
         for start in range(0, len(sets.places), BATCH):
             yield _completed(sets.part(start, start + BATCH), cube, q, slack)
 
 
-_LISTED: dict[int, Bases] = {}
-
-
-def different_bases(n: int, should_stop: Callable[[], bool] | None = None) -> Bases:
-    """Bases for q in (0, 1), one for each way of having masses on weights: the entropy and the types say no more of t.
-
-    They are listed once and kept.
-
-    >>> [len(different_bases(n).det) for n in (3, 4, 5)]
-    [10, 67, 1130]
-    """
-    if n in _LISTED:
-        return _LISTED[n]
-    scale = math.lcm(*range(1, LARGEST_MINOR[n] + 1))
-    kinds, kept = [], []
-    for bases in all_bases(n, None, 0.0, should_stop):
-        unit = (scale / bases.det)[:, None]
-        start, slope = (np.rint(x * unit).astype(np.int64) for x in (bases.start, bases.slope))
-        kind = _kinds(weights_of(n)[bases.points], start, slope)
-        first = _first_of_each(kind)
-        kinds.append(kind[first])
-        kept.append(bases.part(first))
-    first = _first_of_each(np.concatenate(kinds))
-    parts = ("points", "start", "slope", "det")
-    _LISTED[n] = Bases(*(np.concatenate([getattr(b, name) for b in kept])[first] for name in parts))
-    return _LISTED[n]
-
-
 def one_of_each_kind(bases: Bases, n: int) -> tuple[list[bytes], Bases]:
     """One basis for each way of having masses on weights, and a name for each way; a way may keep two names, if the
     determinants differ."""
     start, slope, det = (x.astype(np.int64) for x in (bases.start, bases.slope, bases.det))
-    kind = np.hstack([det[:, None], _kinds(weights_of(n)[bases.points], start, slope)])
-    first = _first_of_each(kind)
-    return [row.tobytes() for row in kind[first]], bases.part(first)
-
-
-def _kinds(weights: Index, start: Index, slope: Index) -> Index:
-    """A row of numbers for each basis, equal for two when their masses on weights are."""
-    kind = ((weights << BITS) + start + HALF << BITS) + slope + HALF
+    kind = ((weights_of(n)[bases.points] << BITS) + start + HALF << BITS) + slope + HALF
     kind[(start == 0) & (slope == 0)] = 0
-    return np.sort(kind, axis=1)
-
-
-def _first_of_each(rows: Index) -> Index:
-    """Positions of one of each of the different rows."""
-    order = np.lexsort(rows.T)
-    listed = rows[order]
-    new = np.ones(len(rows), dtype=np.bool_)
-    new[1:] = (listed[1:] != listed[:-1]).any(axis=1)
-    return order[new]
+    rows, first = np.unique(np.hstack([det[:, None], np.sort(kind, axis=1)]), axis=0, return_index=True)
+    return [row.tobytes() for row in rows], bases.part(first)
 
 
 def _transposition(n: int, i: int, j: int) -> tuple[int, ...]:

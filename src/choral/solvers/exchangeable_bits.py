@@ -1,7 +1,7 @@
 """Self-disclosure of exchangeable bits: the problem found in a law, its best mixture of orbits, and that as a channel.
 
-The mixture comes from the program on types (`self_orbits.py`), or where bits are rarely 1, or rarely 0, from the one in
-fractions (`rare_bits.py`). Each image of an orbit with the same weight is an optimal channel. So is any mixture of those
+The mixture comes from the program on types: in fractions over all orbits (`listed_orbits.py`), or over those that a search
+finds (`self_orbits.py`). Each image of an orbit with the same weight is an optimal channel. So is any mixture of those
 images that gives the prior (each has zero slack): one of at most 2ⁿ - n codes is returned. Where bits are rare, masses lie
 too far apart to mix all orbits at once; the images of each are mixed to their average, in which only masses of one type are
 compared. That needs no more codes than 2ⁿ - n up to six bits, as far as was tried, and a few more above.
@@ -22,10 +22,9 @@ from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, Status
 from choral.proofs.extreme_points import VertexBound
 from choral.proofs.group import GroupBound
-from choral.solvers.cube_bases import different_bases
+from choral.solvers.listed_orbits import PROVED, RARE, solve_listed
 from choral.solvers.mixture import best_weights
-from choral.solvers.rare_bits import RARE, solve_rare
-from choral.solvers.self_orbits import PROVED, OnTypes, Orbit, proof_by_all_bases, solve_on_types
+from choral.solvers.self_orbits import OnTypes, Orbit, by_descents
 
 FEWEST, MOST = 4, 9
 """Numbers of bits: fewer go to plain enumeration; more have too many states."""
@@ -33,24 +32,19 @@ MOST_IMAGES = 1500
 
 
 def best_on_types(
-    n: int, q: Fraction, prior: Sequence[Fraction], should_stop: Callable[[], bool] | None = None
+    n: int,
+    q: Fraction,
+    prior: Sequence[Fraction],
+    should_stop: Callable[[], bool] | None = None,
+    every: bool = False,
 ) -> OnTypes:
-    """The best mixture of orbits for n bits of mean q, when `prior[j]` is the probability of j ones."""
-    if q < RARE:
-        return solve_rare(n, q, prior)
-    if q > 1 - RARE:
-        return solve_rare(n, 1 - q, prior[::-1]).flipped()
-    return solve_on_types(n, q, prior, should_stop)
+    """The best mixture of orbits for n bits of mean q, when `prior[j]` is the probability of j ones.
 
-
-def proved_on_types(n: int, q: Fraction, prior: Sequence[Fraction]) -> OnTypes:
-    """The same with its proof, by listing every basis where that is not done anyway: minutes for seven bits."""
-    if q < RARE:
-        return solve_rare(n, q, prior, every=True)
-    if q > 1 - RARE:
-        return solve_rare(n, 1 - q, prior[::-1], every=True).flipped()
-    answer = solve_on_types(n, q, prior)
-    return answer if answer.proved else proof_by_all_bases(answer, q)
+    With `every` it is proved, by listing every basis where that is not done anyway: minutes for seven bits.
+    """
+    if n <= PROVED or every or not RARE <= q <= 1 - RARE:
+        return solve_listed(n, q, prior, every, should_stop)
+    return by_descents(n, q, prior, should_stop)
 
 
 @dataclass(frozen=True)
@@ -93,8 +87,6 @@ class ExchangeableBits:
 
     def solve(self, fallback: GroupBound, should_stop: Callable[[], bool] | None = None) -> Solution:
         """The optimal channel with its proof up to PROVED bits; a good one with the given bound above."""
-        if self.n <= PROVED:
-            different_bases(self.n, should_stop)
         answer = best_on_types(self.n, self.mean, self.prior, should_stop)
         channel = self._channel(answer)
         if not answer.proved:
@@ -105,9 +97,7 @@ class ExchangeableBits:
             multipliers[s] = answer.multipliers[point.bit_count()]
         tight = tuple(self._on_states(orbit.masses) for orbit in answer.tight)
         bound = VertexBound(tuple(multipliers), tight, (self.problem.columns,))
-        count = len(different_bases(self.n).det)
-        how = f"{count} orbits of extreme points, then a program on types"
-        return Solution(channel, bound, how)
+        return Solution(channel, bound, "all orbits of extreme points, then a program on types")
 
     def _on_states(self, masses: Mapping[int, Fraction]) -> dict[int, Fraction]:
         return {self.state_at[point]: mass for point, mass in masses.items()}

@@ -5,7 +5,7 @@ achieved, by a mixture of orbits in exact fractions; and a bound. Up to six bits
 orbits of extreme points; for seven on request, in minutes. Otherwise it is the smallest of three:
 
 - the group bound, (n-1)·h(q);
-- for q ≤ 1/n, the closed form of `solvers/rare_bits.py`, which is within a factor 1 + O(q) of the optimum;
+- for q ≤ 1/n, the closed form of `solvers/listed_orbits.py`, which is within a factor 1 + O(q) of the optimum;
 - *Î_s(X^m) + (n-m)·h(q)* for m = 6: a code that is private for n samples is, for the first m of them, a private code, and
   I(X^n;Y) = I(X^m;Y) + I(X_{m+1}…X_n;Y|X^m).
 """
@@ -25,9 +25,9 @@ from choral.describe.ball_arithmetic import ball_of, exact_lower, exact_upper, f
 from choral.describe.entropy import entropy_ball
 from choral.describe.numbers import exact
 from choral.errors import LawError, ProblemError, TooLargeError
-from choral.solvers.exchangeable_bits import MOST, best_on_types, proved_on_types
-from choral.solvers.rare_bits import bits_for, rare_bound
-from choral.solvers.self_orbits import PROVED, OnTypes
+from choral.solvers.exchangeable_bits import MOST, best_on_types
+from choral.solvers.listed_orbits import PROVED, bits_for, rare_bound
+from choral.solvers.self_orbits import OnTypes
 
 PROVED_ON_REQUEST = 7
 """Samples up to which all orbits of extreme points can be listed: seven take minutes, eight are far too many."""
@@ -111,7 +111,7 @@ def self_disclosure_curve(
 def self_point(n: int, q: Fraction, *, prove: bool = False) -> SelfPoint:
     """One point of the curve."""
     rare, types = min(q, 1 - q), bernoulli_types(n, q)
-    answer = proved_on_types(n, q, types) if prove else best_on_types(n, q, types)
+    answer = best_on_types(n, q, types, every=prove)
     with flint.ctx.workprec(bits_for(rare)):
         low = max(Fraction(0), exact_lower(_achieved(answer, q)))
         bounds = {"group bound": exact_upper((n - 1) * _h(q))}
