@@ -422,7 +422,7 @@ def test_a_target_with_one_common_value_is_not_made_constant(heavy):
         (Form(256, 9, 247, True, 5), "branching"),
         (Form(256, 9, 247, True, 12), "branching"),
         (Form(2560, 9, 2551, True, 12), "coarse"),
-        (Form(256, 9, 247, True, 256), "coarse"),
+        (Form(256, 9, 247, True, 256), "branching"),
         (Form(30, 4, 26, True, 30), "enumeration"),
     ],
 )

@@ -23,7 +23,7 @@ from choral.solvers.lines.sandwich import shares
 MOST_STATES = 600
 """Above this a program takes tens of milliseconds, and a tree thousands of them."""
 MANY_VALUES = 12
-"""Above this boxes in as many dimensions prove next to nothing."""
+"""Above this boxes in as many dimensions prove next to nothing: points are generated, and the root is all of the tree."""
 WORK = 80_000_000
 """Without a time limit: some fifteen seconds of linear programs (`choral.solvers.branching.programs`), whatever the problem;
 the same search on every machine."""
@@ -38,12 +38,17 @@ class ByBranching:
     name: Literal["branching"] = "branching"
 
     def accepts(self, problem: Problem, form: Form) -> str | None:
-        """Whether states and values are few enough, and no group has a budget."""
-        if problem.budgets or form.states > MOST_STATES or form.target_values > MANY_VALUES:
+        """Whether states are few enough, and no group has a budget."""
+        if problem.budgets or form.states > MOST_STATES:
             return None
+        proved = (
+            "boxes of laws of the target prove how much can be missing"
+            if form.target_values <= MANY_VALUES
+            else "the bound is the group bound"
+        )
         return (
             f"extreme points are too many to list and the target has {form.target_values} values: points are generated, and "
-            "boxes of laws of the target prove how much can be missing"
+            f"{proved}"
         )
 
     def check(self, problem: Problem, form: Form) -> None:
@@ -64,7 +69,7 @@ class ByBranching:
             rows,
             limits.tol,
             limits.rel_tol,
-            most_boxes=MOST_BOXES,
+            most_boxes=MOST_BOXES if form.target_values <= MANY_VALUES else 1,
             most_work=WORK if limits.time_limit is None else math.inf,
             progress=clock.say,
             should_stop=clock.stopped,

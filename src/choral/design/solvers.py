@@ -32,7 +32,6 @@ from choral.solvers.exchangeable_bits import FEWEST, MOST, ExchangeableBits
 from choral.solvers.lines.budgeted import by_lines_within, sufficient
 from choral.solvers.lines.sandwich import MOST_VALUES, by_lines, shares
 from choral.solvers.lines.tangents import sharpened
-from choral.solvers.peeling import improved
 
 SolverName: TypeAlias = Literal[
     "orbits",
@@ -270,8 +269,6 @@ class Coarse:
         aim = aim_of(small, form, clock, problem)
         rough = by_lines(small, replace(aim, rel_tol=max(aim.rel_tol or 0.0, ROUGHLY)))
         channel = repair(problem, sharpened(problem, rough.channel, clock.stopped))
-        if problem.plain:
-            channel = improved(problem, channel, clock.stopped)
         status = Status.STOPPED if clock.stopped() else Status.NOT_PROVED
         return Solution(channel, bound, self.name, status, with_bound_of(problem, rough.history))
 
