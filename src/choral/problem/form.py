@@ -91,7 +91,7 @@ class Incidence:
     @cached_property
     def independent(self) -> tuple[int, ...]:
         """Positions of the first rows that form a basis of the row space."""
-        return tuple(_independent(self.rows, self.most))
+        return tuple(independent(self.rows, self.most))
 
     @cached_property
     def independent_of_sum(self) -> tuple[int, ...]:
@@ -100,7 +100,7 @@ class Incidence:
         Their centred versions P(z | s) - p(z) are independent, and a posterior of given total mass is private
         exactly when these are met: the other rows follow.
         """
-        return tuple(i - 1 for i in _independent((self.scale, *self.rows), self.most) if i)
+        return tuple(i - 1 for i in independent((self.scale, *self.rows), self.most) if i)
 
 
 @lru_cache(maxsize=4)
@@ -302,7 +302,7 @@ class Equations:
     def basis(self, states: Sequence[int]) -> list[int]:
         """The first of these states, as many as there are equations, at which the equations are independent."""
         columns = list(zip(*self.at(states), strict=True))
-        return [states[k] for k in _independent(columns, len(self.rows))]
+        return [states[k] for k in independent(columns, len(self.rows))]
 
 
 @lru_cache(maxsize=4)
@@ -317,7 +317,7 @@ def equations(problem: Problem) -> Equations:
     if not asked:
         return Equations(problem, ())
     integers = Equations(problem, tuple(asked)).at(range(problem.size))
-    return Equations(problem, tuple(asked[i] for i in _independent([tuple(row) for row in integers], len(asked))))
+    return Equations(problem, tuple(asked[i] for i in independent([tuple(row) for row in integers], len(asked))))
 
 
 @lru_cache(maxsize=4)
@@ -343,7 +343,7 @@ def _fixed(matrix: Floats) -> Floats:
     return matrix
 
 
-def _independent(rows: Sequence[Row], at_most: int) -> list[int]:
+def independent(rows: Sequence[Row], at_most: int) -> list[int]:
     """Positions of the first rows that are independent; the rank is known to be at most `at_most`.
 
     Rows that are independent modulo a prime are independent; when there are `at_most` of them, that is all. Only

@@ -7,9 +7,11 @@ reproduces the prior exactly, with at most nul(P) + 1 posteriors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 
 import flint
 import highspy
@@ -17,6 +19,7 @@ import numpy as np
 
 from choral.describe import entropy
 from choral.errors import SolverError
+from choral.problem.form import independent
 from choral.problem.kernel import Floats, Problem
 from choral.solvers.highs import FINEST, kept
 
@@ -163,24 +166,30 @@ class _Master:
         return weights if min(weights) >= 0 else None
 
     def feasible_basis(self) -> list[int]:
-        """A feasible basis, found in fractions alone: the artificial columns are driven out one by one."""
-        rows = len(self.right)
-        real = len(self.columns) - rows
+        """A feasible basis, found in fractions alone: the artificial columns cost one each, all others nothing."""
+        rows, real = len(self.right), len(self.columns) - len(self.right)
         basis = list(range(real, real + rows))
+        x, _ = self._least(basis, [flint.fmpq(0)] * real + [flint.fmpq(1)] * rows)
+        if any(x[i, 0] for i in range(rows) if basis[i] >= real):
+            raise _no_mixture()
+        return basis
+
+    def _least(self, basis: list[int], cost: Sequence[flint.fmpq]) -> tuple[flint.fmpq_mat, flint.fmpq_mat]:
+        """Change a feasible basis by the simplex method in fractions until none costs less; its weights and multipliers.
+
+        The steepest column enters, later the first one (Bland).
+        """
+        rows, real = len(self.right), len(self.columns) - len(self.right)
         every = flint.fmpq_mat(rows, real, [self.columns[k][i] for i in range(rows) for k in range(real)])
-        step = 0
-        while True:
+        for step in count():
             inverse, x = self._at(basis)
-            held = [i for i in range(rows) if basis[i] >= real]
-            if not any(x[i, 0] for i in held):
-                return basis
-            artificial = flint.fmpq_mat(1, rows, [int(i in held) for i in range(rows)])
-            prices = (artificial * inverse * every).table()[0]  # of the basis they are zero
-            useful = [k for k, price in enumerate(prices) if price > 0]
-            if not useful:
-                raise _no_mixture()
-            self._pivot(basis, inverse, x, useful[0] if step > 10 * rows else max(useful, key=lambda k: prices[k]))
-            step += 1
+            duals = flint.fmpq_mat(1, rows, [cost[k] for k in basis]) * inverse
+            saved = [price - cost[k] for k, price in enumerate((duals * every).table()[0])]  # of the basis it is zero
+            better = [k for k, saving in enumerate(saved) if saving > 0]
+            if not better:
+                break
+            self._pivot(basis, inverse, x, better[0] if step > 10 * rows else max(better, key=lambda k: saved[k]))
+        return x, duals
 
     def improved(self, basis: list[int]) -> list[int]:
         """A feasible basis without a column of clearly negative reduced cost, from one that is feasible."""
@@ -197,23 +206,9 @@ class _Master:
         return basis
 
     def exact_optimum(self, given: Sequence[flint.fmpq]) -> Mixture:
-        """The simplex method in fractions, for few rows: the steepest column first, later the first one (Bland)."""
-        rows, real = len(self.right), len(given)
-        cost = [*given, *[flint.fmpq(int(ARTIFICIAL_COST))] * rows]
-        basis, step = self.feasible_basis(), 0
-        while True:
-            inverse, x = self._at(basis)
-            duals = flint.fmpq_mat(1, rows, [cost[k] for k in basis]) * inverse
-            reduced = {
-                k: cost[k] - sum((duals[0, i] * a for i, a in enumerate(self.columns[k]) if a), flint.fmpq(0))
-                for k in range(real)
-                if k not in basis
-            }
-            better = [k for k, saving in reduced.items() if saving < 0]
-            if not better:
-                break
-            self._pivot(basis, inverse, x, better[0] if step > 10 * rows else min(better, key=lambda k: reduced[k]))
-            step += 1
+        """The optimum for costs in fractions, where there are few rows."""
+        rows, basis = len(self.right), self.feasible_basis()
+        x, duals = self._least(basis, [*given, *[flint.fmpq(int(ARTIFICIAL_COST))] * rows])
         exact = [Fraction(int(duals[0, i].p), int(duals[0, i].q)) for i in range(rows)]
         weights = {k: Fraction(int(x[i, 0].p), int(x[i, 0].q)) for i, k in enumerate(basis) if x[i, 0]}
         return Mixture(weights, self._by_state(exact))
@@ -251,19 +246,6 @@ def _float(x: flint.fmpq) -> float:
 
 def _free_coordinates(posteriors: Sequence[Mapping[int, Fraction]], size: int) -> list[int]:
     """States whose masses, with the sum, determine every point of the affine hull of the posteriors."""
-    reduced: dict[int, list[flint.fmpq]] = {}
-    first = posteriors[0]
-    for t in posteriors[1:]:
-        row = [flint.fmpq(0)] * size
-        for s, mass in t.items():
-            row[s] += flint.fmpq(mass.numerator, mass.denominator)
-        for s, mass in first.items():
-            row[s] -= flint.fmpq(mass.numerator, mass.denominator)
-        for pivot, known in reduced.items():
-            if row[pivot]:
-                factor = row[pivot]
-                row = [x - factor * y for x, y in zip(row, known, strict=True)]
-        lead = next((s for s, x in enumerate(row) if x), None)
-        if lead is not None:
-            reduced[lead] = [x / row[lead] for x in row]
-    return sorted(reduced)
+    units = [math.lcm(*(mass.denominator for mass in t.values())) for t in posteriors]
+    rows = [tuple(int(t.get(s, 0) * unit) for t, unit in zip(posteriors, units, strict=True)) for s in range(size)]
+    return [i - 1 for i in independent((tuple(units), *rows), min(size, len(posteriors))) if i]

@@ -158,13 +158,12 @@ def _with_the_rest(problem: Problem, codes: list[dict[int, Fraction]]) -> list[d
     rest = {s: mass for s, mass in rest.items() if mass}
     if not rest:
         return codes
-    largest = max(range(len(codes)), key=lambda y: sum(codes[y].values())) if codes else None
-    if largest is None:
+    if not codes:
         return [rest]
-    joined = dict(codes[largest])
+    largest = max(codes, key=lambda code: sum(code.values()))
     for s, mass in rest.items():
-        joined[s] = joined.get(s, Fraction(0)) + mass
-    return [*codes[:largest], joined, *codes[largest + 1 :]]
+        largest[s] = largest.get(s, Fraction(0)) + mass
+    return codes
 
 
 def _tightest(

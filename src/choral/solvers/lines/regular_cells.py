@@ -59,6 +59,11 @@ def _line_through(vertices: Sequence[Vertex], heights: Sequence[int]) -> tuple[l
     return [int(x) for x in normal.entries()], int(den)
 
 
+def _ridges(members: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """What a cell has in common with its neighbours: all of its points but one, for each of them."""
+    return [members[:i] + members[i + 1 :] for i in range(len(members))]
+
+
 class RegularCells:
     """The cells of the upper hull of (v, H(v)) over the points inserted so far.
 
@@ -74,12 +79,12 @@ class RegularCells:
         self.heights: list[int] = []
         self.number: dict[Vertex, int] = {}
         self.members: dict[int, tuple[int, ...]] = {}
-        self.across: dict[int, list[int | None]] = {}  # neighbour opposite to each member
+        self.sides: dict[frozenset[int], set[int]] = {}  # the one or two cells that have a ridge
         self.normals: dict[int, tuple[list[int], int]] = {}
         self.coefficients: Array = np.full((256, K), _DEAD)
         self.next_id = 0
         corners = [self._add_point(tuple(denominator * (i == j) for j in range(K)), 0) for i in range(K)]
-        self._add_cell(tuple(corners), [None] * K)
+        self._add_cell(tuple(corners))
 
     def _add_point(self, vertex: Vertex, height: int) -> int:
         self.number[vertex] = len(self.points)
@@ -87,11 +92,13 @@ class RegularCells:
         self.heights.append(height)
         return len(self.points) - 1
 
-    def _add_cell(self, members: tuple[int, ...], across: list[int | None]) -> int:
+    def _add_cell(self, members: tuple[int, ...]) -> int:
         normal, den = _line_through([self.points[i] for i in members], [self.heights[i] for i in members])
         cell = self.next_id
         self.next_id += 1
-        self.members[cell], self.across[cell] = members, across
+        self.members[cell] = members
+        for ridge in _ridges(members):
+            self.sides.setdefault(frozenset(ridge), set()).add(cell)
         self.normals[cell] = normal, den
         if cell >= len(self.coefficients):
             more = np.full((len(self.coefficients), self.K), _DEAD)
@@ -106,25 +113,31 @@ class RegularCells:
         cell = int(values.argmin())
         return float(values[cell]), cell
 
+    def _remove_cell(self, cell: int) -> None:
+        for ridge in map(frozenset, _ridges(self.members[cell])):
+            self.sides[ridge].remove(cell)
+            if not self.sides[ridge]:
+                del self.sides[ridge]
+        del self.members[cell], self.normals[cell]
+        self.coefficients[cell] = _DEAD
+
     def _below(
         self, start: int, excess: Callable[[int], int]
-    ) -> tuple[dict[int, bool], list[tuple[int, int, int | None]]]:
-        """Cells reached from `start`, and whether the new point is above each; and the ridges around those it is above.
-
-        A ridge is (cell inside, position, cell outside or None at the border).
-        """
+    ) -> tuple[list[int], list[tuple[int, tuple[int, ...], int | None]]]:
+        """Cells that the new point is above, from `start` on; and (cell, ridge, cell outside or None) all around them."""
         conflict = {start: True}
         stack, rim = [start], []
         while stack:
             cell = stack.pop()
-            for position, other in enumerate(self.across[cell]):
+            for ridge in _ridges(self.members[cell]):
+                other = next((beside for beside in self.sides[frozenset(ridge)] if beside != cell), None)
                 if other is not None and other not in conflict:
                     conflict[other] = excess(other) > 0
                     if conflict[other]:
                         stack.append(other)
                 if other is None or not conflict[other]:
-                    rim.append((cell, position, other))
-        return conflict, rim
+                    rim.append((cell, ridge, other))
+        return [cell for cell, hit in conflict.items() if hit], rim
 
     def insert(self, vertex: Vertex) -> tuple[list[int], dict[int, dict[int, float]]] | None:
         """Make vertex a point of the hull; None (and no change) when it is not above the hull.
@@ -147,41 +160,21 @@ class RegularCells:
 
         if excess(start) <= 0:
             return None
-        conflict, rim = self._below(start, excess)
+        removed, rim = self._below(start, excess)
         point = self._add_point(vertex, height)
         parents: dict[int, dict[int, float]] = {}
-        open_ridges: dict[tuple[int, ...], tuple[int, int]] = {}
-        for cell, position, other in rim:
-            members = self.members[cell]
-            facet = members[:position] + members[position + 1 :]
+        for cell, ridge, other in rim:
             if other is None:
-                outer = [self.points[i] for i in facet]
+                outer = [self.points[i] for i in ridge]
                 if any(vertex[w] == 0 and all(v[w] == 0 for v in outer) for w in range(self.K)):
                     continue  # the new point lies in the same face of the simplex
-            new = self._add_cell((point, *facet), [other] + [None] * (self.K - 1))
-            if other is None:
-                parents[new] = {cell: 1.0}
-            else:
-                back = self.across[other]
-                back[next(i for i in range(self.K) if back[i] == cell and self.members[other][i] not in facet)] = new
-                inside, outside = excess(cell), -excess(other)
-                inside_value = inside / self.normals[cell][1]
-                outside_value = outside / self.normals[other][1]
-                weight = inside_value / (inside_value + outside_value)
-                parents[new] = {cell: 1.0 - weight, other: weight}
-            fresh = self.members[new]
-            for i in range(1, self.K):
-                ridge = tuple(sorted(fresh[1:i] + fresh[i + 1 :]))
-                mate = open_ridges.pop(ridge, None)
-                if mate is None:
-                    open_ridges[ridge] = (new, i)
-                else:
-                    self.across[new][i] = mate[0]
-                    self.across[mate[0]][mate[1]] = new
-        removed = [cell for cell, hit in conflict.items() if hit]
+                parents[self._add_cell((point, *ridge))] = {cell: 1.0}
+                continue
+            inside, outside = (abs(excess(c)) / self.normals[c][1] for c in (cell, other))
+            weight = inside / (inside + outside)
+            parents[self._add_cell((point, *ridge))] = {cell: 1.0 - weight, other: weight}
         for cell in removed:
-            del self.members[cell], self.across[cell], self.normals[cell]
-            self.coefficients[cell] = _DEAD
+            self._remove_cell(cell)
         return removed, parents
 
     def vertices(self, cell: int) -> list[Vertex]:
