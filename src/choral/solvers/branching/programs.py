@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
 from choral.solvers.branching.boxes import Box
 from choral.solvers.highs import Array, kept, quiet
@@ -51,11 +50,6 @@ class Posteriors:
         x[x < NOTHING] = 0.0
         total = x.sum()
         return x / total if total > 0 else None
-
-    def only(self, inside: NDArray[np.bool_]) -> None:
-        """From now on states outside have no mass."""
-        upper = np.where(inside, highspy.kHighsInf, 0.0)
-        self.model.changeColsBounds(len(self.columns), self.columns, np.zeros(len(upper)), upper)
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,6 @@ from choral.solvers.highs import Array
 
 Progress = Callable[[float, float, str], None]
 
-FIRST = 4
-"""Times that the prior is first taken apart into extreme points, each time in other directions."""
 TRIES = 24
 """Directions at random that a round of generating points begins with, beside the points in use."""
 ROUNDS = 300
@@ -99,7 +97,6 @@ class Branching:
         self.polytope, self.mixing = Posteriors(self.M), Mixing(self.p, self.entropy, tangent)
         self.known: set[tuple[int, ...]] = set()
         self.random = np.random.default_rng(0)  # which points are tried; what is found is proved or not
-        self._take_apart()
         self._generate()
         self._grow()
         status = self._prove()
@@ -120,26 +117,6 @@ class Branching:
         self.known.add(support)
         self.mixing.add(x, float(entropies(x @ self.Q)))
         return True
-
-    def _take_apart(self) -> None:
-        """Write the prior as a mixture of extreme points, some times: begin where codes tell something."""
-        for _ in range(FIRST):
-            left = self.p.copy()
-            for _ in range(len(self.p)):
-                inside = left > NOTHING * self.p
-                if not inside.any() or self.should_stop():
-                    break
-                self.polytope.only(inside)
-                x = self.polytope.least(self.Q @ self.random.normal(size=self.Q.shape[1]))
-                if x is None:
-                    break
-                step = float(np.min(left[x > 0] / x[x > 0]))
-                if not np.isfinite(step) or step <= 0:
-                    break
-                self._add(x)
-                left = np.maximum(left - step * x, 0.0)
-                left[(x > 0) & (left <= NOTHING * self.p)] = 0.0
-            self.polytope.only(np.ones(len(self.p), dtype=bool))
 
     def _descend(self, x: Array, a: Array) -> tuple[Array, float]:
         """Go down H(Q^T x) - a · x from one extreme point to the next: below a concave function lies its tangent."""
