@@ -147,12 +147,14 @@ class _Master:
         return inverse, inverse * flint.fmpq_mat(len(self.right), 1, self.right)
 
     def _pivot(self, basis: list[int], inverse: flint.fmpq_mat, x: flint.fmpq_mat, entering: int) -> None:
-        """A column enters, and the one that reaches zero first leaves.
+        """A column enters, and the one that reaches zero first leaves; an artificial one that is zero leaves before it rises.
 
         The steepest column first; the first one (Bland) when that has gone on for long.
         """
         d = inverse * flint.fmpq_mat(len(basis), 1, self.columns[entering])
-        leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in range(len(basis)) if d[i, 0] > 0)[2]
+        real = len(self.columns) - len(basis)
+        falling = [i for i in range(len(basis)) if d[i, 0] > 0 or (d[i, 0] < 0 and basis[i] >= real and not x[i, 0])]
+        leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in falling)[2]
         basis[leaving] = entering
 
     def weights_on(self, basis: list[int]) -> list[flint.fmpq] | None:

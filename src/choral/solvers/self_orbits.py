@@ -134,6 +134,7 @@ class _Descents:
         self.columns = self.cube.columns
         self.weights = weights_of(n)[self.cube.points]
         self.draw = np.random.default_rng(0)
+        self.starts = kept(self.columns.T, np.zeros(len(self.columns)), np.zeros(n + 1), FINEST)
 
     def found(self, pi: Floats) -> tuple[list[Orbit], float]:
         """New extreme points, least slack first, and that slack."""
@@ -141,8 +142,11 @@ class _Descents:
         ends: dict[tuple[tuple[int, Fraction], ...], tuple[float, Orbit]] = {}
         for _ in range(STARTS.get(self.n, max(STARTS.values()))):
             moved = np.array([1.0, *float(self.q) * (1 + MOVED * self.draw.standard_normal(self.n))])
-            start = basic(kept(self.columns.T, self.draw.random(len(self.columns)), moved, FINEST))
-            basis = np.flatnonzero(start > NEAREST)
+            places = np.arange(len(self.columns), dtype=np.int32)
+            self.starts.changeColsCost(len(places), places, self.draw.random(len(places)))
+            for i, value in enumerate(moved.tolist()):
+                self.starts.changeRowBounds(i, value, value)
+            basis = np.flatnonzero(basic(self.starts) > NEAREST)
             orbit = self._exact(self._descended(basis, moved, price)) if len(basis) == self.n + 1 else None
             if orbit is not None:
                 t = np.array([float(m) for m in orbit.masses.values()])
