@@ -15,7 +15,8 @@ import test_verifier_attacks as attacks
 
 from choral.errors import VerificationError
 from choral.exact import apart, certificate
-from choral.exact.certificate import check, sealed
+from choral.exact.certificate import check, document_to_text, sealed
+from choral.show.commands import verify as command_verify
 from choral.verifier import command, slices
 
 pytestmark = pytest.mark.skipif(
@@ -128,3 +129,32 @@ def test_an_interrupt_ends_the_other_process(many, monkeypatch, tmp_path):
 def test_a_document_of_few_states_is_checked_here(here):
     assert len(certificate.check(json.loads(json.dumps(sealed(attacks.HONEST["joint"])))))
     assert here
+
+
+def test_the_command_says_the_same_of_a_large_file_apart_and_here(many, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command_verify, "LARGE", 1)
+    honest, forged, cut = (tmp_path / f"{name}.choral" for name in ("honest", "forged", "cut"))
+    document = copy.deepcopy(attacks.HONEST["joint"])
+    honest.write_text(document_to_text(sealed(document)))
+    document["claims"]["information"] = "0.900000000000000"
+    forged.write_text(document_to_text(sealed(document)))
+    cut.write_text(honest.read_text()[:-9])
+    started, usual = [], apart.said_apart
+    monkeypatch.setattr(apart, "said_apart", lambda *given: started.append(1) or usual(*given))
+    for options in ({}, {"as_json": True}, {"privacy": True}, {"budget": 100}):
+        for file in (honest, forged, cut):
+            said = []
+            for processes in ("8", "1"):
+                monkeypatch.setenv("CHORAL_PROCESSES", processes)
+                status = command_verify.verified(file, **{"as_json": False, **options})
+                said.append((status, capsys.readouterr().out))
+            assert said[0] == said[1]
+            holds = file == honest or (file == forged and "privacy" in options)  # how much is told is not checked then
+            assert said[0][0] == (0 if holds and "budget" not in options else 1)
+    assert len(started) == 24
+    instead(
+        "import sys; sys.stdin.read(); print('VERIFIED     every claim', end=''); sys.exit(1)", tmp_path, monkeypatch
+    )
+    monkeypatch.setenv("CHORAL_PROCESSES", "8")
+    assert command_verify.verified(forged, False) == 1
+    assert "information" in capsys.readouterr().out.splitlines()[-1]

@@ -11,7 +11,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,28 @@ def verified_apart(pieces: Iterable[str], states: int) -> dict[str, Any] | None:
     None says nothing of the document: there are few states, or one core, or the other process was lost. Raises `ClaimFailed`
     with the claim that fails.
     """
+    said = said_apart(pieces, states, ["--json"])
+    try:
+        found: dict[str, Any] = json.loads(said[0]) if said else {}
+    except ValueError:
+        return None
+    if said and said[1] == 0 and found["verified"] is True:
+        return found
+    if said and said[1] == 1:
+        raise ClaimFailed(found["claim"], found["reason"])
+    return None
+
+
+def said_apart(pieces: Iterable[str], states: int, options: Sequence[str]) -> tuple[str, int] | None:
+    """What the verifier prints with these options about such a text, and its status; None where there is no such process.
+
+    Whoever reads it sees whether it came to its end.
+    """
     if slices.most_processes(states) < 2 or not sys.executable or not Path(INPUT).exists():
         return None
     try:
         child = subprocess.Popen(
-            [sys.executable, "-I", str(JOINED), INPUT, "--json"],
+            [sys.executable, "-I", str(JOINED), INPUT, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -54,19 +71,7 @@ def verified_apart(pieces: Iterable[str], states: int) -> dict[str, Any] | None:
     finally:
         _end(child)
         child.stdout.close()
-    return _found(said, status)
-
-
-def _found(said: bytes, status: int) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = json.loads(said)
-    except ValueError:
-        return None
-    if status == 0 and found["verified"] is True:
-        return found
-    if status == 1:
-        raise ClaimFailed(found["claim"], found["reason"])
-    return None
+    return said.decode(errors="replace"), status
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

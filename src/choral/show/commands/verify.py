@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -25,6 +26,10 @@ TECHNICAL = ("law", "looks at", "not checked", "")
 """Lines of the verifier that only a check of a check reads; a line without a label belongs to the one before."""
 MOST_NAMED = 6
 """Protected groups that the first line names: the list follows below."""
+LARGE = 4_000_000
+"""Characters of a file from which on the verifier takes a second, and a process of its own. """
+ENDS = {0: ("VERIFIED ", "PRIVATE ", '{"verified": '), 1: ("FAILED ", '{"verified": false, ')}
+"""How the last line begins of a verifier that came to its end, by its status."""
 DIGITS = re.compile(r"\d+\.\d{4,}")
 
 
@@ -40,8 +45,11 @@ def verified(
     options = [*(["--privacy"] if privacy else []), *([] if budget is None else ["--budget", str(budget)])]
     read: list[dict[str, Any]] = []
     said = StringIO()
+    options += ["--json"] if as_json else []
     with phase("verifying"), redirect_stdout(said):
-        status = int(command.main([str(release), *(["--json"] if as_json else []), *options], read.append))
+        status = _apart(release, options, read, said)
+        if status is None:
+            status = int(command.main([str(release), *options], read.append))
     needed = read and ("recipe" in read[0] or not as_json)
     with phase("comparing the recipe"):
         found, foreign = _loaded(read[0], release) if needed else (None, None)
@@ -63,6 +71,34 @@ def verified(
     elif said.getvalue():
         print_json({**json.loads(said.getvalue()), **({} if reason is None else {"recipe": FITS})})
     return 1 if reason else status
+
+
+def _apart(release: Path, options: Sequence[str], read: list[dict[str, Any]], said: StringIO) -> int | None:
+    """Write down what the verifier says of a large file in a process of its own, where it may fork; its status, or None where
+    it did not come to its end.
+
+    The text is read once: what is verified is what is taken for the document.
+    """
+    from choral.exact.apart import said_apart
+    from choral.verifier import reading
+
+    if not release.is_file() or release.stat().st_size < LARGE:
+        return None
+    try:
+        text = release.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):  # which the verifier says
+        return None
+    ended = said_apart([text], len(text), options)
+    if ended is None or not _last(ended[0]).startswith(ENDS.get(ended[1], ())):
+        return None
+    if ended[1] == 0:
+        read.append(reading.read(text))
+    said.write(ended[0])
+    return ended[1]
+
+
+def _last(said: str) -> str:
+    return (said.splitlines() or [""])[-1]
 
 
 def _inside(document: dict[str, Any]) -> str:
