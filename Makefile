@@ -86,6 +86,7 @@ bench: .venv/ready .venvs/dit/ready $(COMPANION)
 	$(BIN)/python bench/enumeration.py
 	$(BIN)/python bench/scale.py
 	$(BIN)/python bench/speed.py
+	$(BIN)/python bench/starts.py
 	$(BIN)/python bench/rotation.py
 	scripts/browser && $(BIN)/python bench/studio.py && $(BIN)/python bench/site.py
 	$(BIN)/choral reproduce -o build/paper --force
