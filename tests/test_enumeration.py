@@ -16,11 +16,13 @@ from choral.errors import TooLargeError
 from choral.problem.form import form_of, incidence
 from choral.problem.pose import pose
 from choral.solvers import enumeration, reference
-from choral.solvers.exact_optimum import Enumeration, free_states, two_ends
+from choral.solvers.exact_optimum import by_enumeration, free_states, two_ends
+from choral.solvers.mixture import best_exact_weights
 
 
 def dense(problem, most=enumeration.MOST_POINTS):
-    return [point.dense(problem.size) for point in enumeration.extreme_points(problem, most)]
+    points = enumeration.extreme_points(problem, most)
+    return [tuple(point.get(s, F(0)) for s in range(problem.size)) for point in points]
 
 
 def by_the_verifier(problem):
@@ -108,8 +110,19 @@ def test_the_upper_bound_theorem_on_known_polytopes():
 def test_nullity_one_has_a_closed_form_that_is_the_optimum(law):
     problem = pose(law)
     assume(form_of(problem).nullity == 1)
-    short, long = two_ends(problem), Enumeration().solve(problem)
+    short, long = two_ends(problem), by_enumeration(problem)
     if long.channel.codes == 2:
         assert short.channel == long.channel
     else:  # both ends say the same about W
         assert not form_of(problem).feasible
+
+
+@pytest.mark.parametrize("tiny", [F(1, 10**7), F(1, 10**40)])
+def test_mixing_is_exact_where_a_posterior_has_little_of_a_state(tiny):
+    """The three are independent and the second is the prior, so it is all of the mixture, whatever it costs; a column of the
+    simplex method that stands for no posterior would cost less, where it rose as little as the mass is."""
+    third = F(1, 3)
+    posteriors = [{0: F(2, 5), 1: F(1, 5), 2: F(2, 5)}, {0: third, 1: third, 2: third}, {1: 1 - tiny, 2: tiny}]
+    found = best_exact_weights([third] * 3, posteriors, [F(3), F(3), F(0)], [0, 1])
+    assert found.weights == {1: 1}
+    assert sum(found.multipliers) * third == 3

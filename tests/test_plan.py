@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 import choral as ch
-from choral.design import solvers
+from choral.design import at_once, solvers
 from choral.errors import ProblemError
 from choral.problem.form import Form
 from choral.problem.pose import pose
@@ -18,7 +18,6 @@ from choral.solvers import enumeration
 from choral.solvers.branching.search import Branching
 from choral.solvers.enumeration import most_extreme_points
 from choral.solvers.exchangeable_bits import ExchangeableBits
-from choral.solvers.transport import Transport
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def ran(monkeypatch):
 
     for owner, method, name in (
         (ExchangeableBits, "solve", "orbits"),
-        (Transport, "solve", "transport"),
+        (at_once, "by_transport", "transport"),
         (solvers, "by_lines", "lines"),
         (solvers, "by_lines_within", "lines"),
         (Branching, "run", "branching"),

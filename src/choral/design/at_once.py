@@ -11,8 +11,8 @@ from choral.problem.form import Form
 from choral.problem.kernel import Problem
 from choral.problem.solution import Solution
 from choral.proofs.rank import posed
-from choral.solvers.rank import RankWithinGroup
-from choral.solvers.transport import Transport
+from choral.solvers.rank import rank_within_group
+from choral.solvers.transport import by_transport
 
 MOST_PAIRS = 1_000_000
 """Transport up to this many pairs of states: more take minutes to verify."""
@@ -39,7 +39,7 @@ class ByTransport:
 
     def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
         """The optimum to within floating-point error; it cannot be stopped, and takes seconds at most."""
-        return Transport().solve(problem)
+        return by_transport(problem)
 
 
 @dataclass(frozen=True)
@@ -68,4 +68,4 @@ class ByRank:
     def solve(self, problem: Problem, form: Form, clock: Clock) -> Solution:
         """The optimum; where it would be too large to write down, or few codes are asked for, the best cut of it."""
         limits = clock.limits  # the fewest that lose little are chosen of all
-        return RankWithinGroup(limits.codes if limits.spare is None else None, limits.tol).solve(problem)
+        return rank_within_group(problem, limits.codes if limits.spare is None else None, limits.tol)

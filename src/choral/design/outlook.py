@@ -127,7 +127,8 @@ def extreme_points(
     ['1/4', '0', '1/4', '0', '1/2', '0']
     """
     problem = pose_self(_samples(joint), protect, None, order)
-    return [point.dense(problem.size) for point in enumeration.extreme_points(problem, most)]
+    points = enumeration.extreme_points(problem, most)
+    return [tuple(point.get(s, Fraction(0)) for s in range(problem.size)) for point in points]
 
 
 def hypergraph(joint: Joint, protect: str | Sequence[Group] | None = None) -> Hypergraph:

@@ -23,7 +23,7 @@ from choral.proofs.group import GroupBound
 from choral.proofs.purpose import PurposeBound
 from choral.proofs.rank import RankBound, posed
 from choral.solvers.lines.refinement import Aim
-from choral.solvers.rank import RankWithinGroup
+from choral.solvers.rank import rank_within_group
 from choral.solvers.squares import by_chords, squares_loss
 
 MOST_SUBSETS = 30
@@ -104,7 +104,7 @@ def solve_squares(problem: Problem, form: Form, clock: Clock) -> Solution:
     limits = clock.limits
     if posed(problem) is not None:
         spare = limits.tol * float(Moments.of(problem).variance)
-        found = RankWithinGroup(limits.codes, spare, squares_loss).solve(problem)
+        found = rank_within_group(problem, limits.codes, spare, squares_loss)
         return replace(found, bound=GroupBound.best(problem), purpose=RankBound())
     after = Afterwards.of(problem, form, limits)
     aim = Aim(limits.tol, limits.rel_tol, clock.say, clock.stopped, lambda lines: clock.expect(after.by_lines(lines)))

@@ -169,9 +169,7 @@ class ByEnumeration:
         after = Afterwards.of(problem, form, clock.limits)
         try:
             with clock.part(LISTING):
-                return exact_optimum(
-                    problem, form, None, clock.stopped, lambda points: clock.expect(after.by_points(points))
-                )
+                return exact_optimum(problem, form, clock.stopped, lambda points: clock.expect(after.by_points(points)))
         except UnfinishedError as ended:
             clock.expect(after.simply())
             return _otherwise(problem, form, clock, ended)

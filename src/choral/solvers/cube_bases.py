@@ -168,10 +168,6 @@ class Bases:
         """Some of them."""
         return Bases(self.points[which], self.start[which], self.slope[which], self.det[which])
 
-    def masses(self, q: float) -> Floats:
-        """The masses at q, one row per basis; negative where the basis does not reach that q."""
-        return np.asarray((self.start + q * self.slope) / self.det[:, None])
-
 
 def _completed(sets: Prefixes, cube: Cube, q: float, slack: float) -> Bases:
     """Every basis that later points make of these sets and whose masses at q are ≥ 0, up to `slack`.

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import random
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
@@ -51,19 +51,8 @@ OBJECT = 40
 
 Matrix = npt.NDArray[Any]
 Supports: TypeAlias = dict[int, tuple[list[tuple[int, int]], int]]
-
-
-@dataclass(frozen=True)
-class ExtremePoint:
-    """A vertex of S by its support: p(s | y) = weights[s] / denominator for the listed states, zero elsewhere."""
-
-    denominator: int
-    weights: Mapping[int, int]
-
-    def dense(self, size: int) -> tuple[Fraction, ...]:
-        """The posterior as a full vector of Fractions."""
-        zero = Fraction(0)
-        return tuple(Fraction(self.weights[s], self.denominator) if s in self.weights else zero for s in range(size))
+ExtremePoint: TypeAlias = dict[int, Fraction]
+"""A vertex of S by its support: p(s | y) for the states that have mass."""
 
 
 def most_extreme_points(states: int, rank: int) -> int:
@@ -149,13 +138,16 @@ def _listed(problem: Problem, limits: _Limits) -> list[ExtremePoint]:
     matrix = incidence(problem)
 
     def points(supports: Supports) -> list[ExtremePoint]:
-        found = [_point(masses, denominator, matrix.scale) for masses, denominator in supports.values()]
-        return sorted(found, key=lambda point: [(s, -w / point.denominator) for s, w in point.weights.items()])
+        found = [
+            {s: Fraction(mass * matrix.scale[s], denominator) for s, mass in sorted(masses)}
+            for masses, denominator in supports.values()
+        ]
+        return sorted(found, key=lambda point: [(s, -m.numerator / m.denominator) for s, m in point.items()])
 
     for seed in count():
         supports: Supports = {}
         try:
-            why = _walk(_Start.from_prior(problem, matrix, matrix.independent, seed), limits, supports)
+            why = _walk(_Start.from_prior(problem, matrix, seed), limits, supports)
         except _TieError:
             continue
         if why:
@@ -175,12 +167,6 @@ def check_size(states: int, rank: int, most: int | None) -> None:
         )
 
 
-def _point(masses: list[tuple[int, int]], denominator: int, scale: tuple[int, ...]) -> ExtremePoint:
-    weights = {s: mass * scale[s] for s, mass in sorted(masses)}
-    shared = math.gcd(denominator, *weights.values())
-    return ExtremePoint(denominator // shared, {s: weight // shared for s, weight in weights.items()})
-
-
 class _TieError(Exception):
     """Two rows tie exactly in spite of the shift."""
 
@@ -197,8 +183,9 @@ class _Start:
     spread: int
 
     @classmethod
-    def from_prior(cls, problem: Problem, matrix: Incidence, rows: Sequence[int], seed: int) -> _Start:
+    def from_prior(cls, problem: Problem, matrix: Incidence, seed: int) -> _Start:
         """A basis reached from the prior by emptying one state after the other."""
+        rows = matrix.independent
         self = cls(
             np.array([matrix.rows[i] for i in rows], dtype=object),
             [matrix.right[i] for i in rows],
@@ -228,16 +215,10 @@ class _Start:
         return self
 
     def _pivot(self, i: int, j: int) -> None:
-        if self.table[i, j] < 0 and self.basis[i] < 0:  # a row not yet used may change its sign
+        if self.table[i, j] < 0:  # an equation may change its sign: determinants of bases stay positive
             self.table[i], self.right[i] = -self.table[i], -self.right[i]
-        pivot, column, ri = int(self.table[i, j]), self.table[:, j].copy(), self.right[i]
-        row = self.table[i].copy()
-        self.table = (self.table * pivot - column[:, None] * row) // self.det
-        self.right = [(x * pivot - c * ri) // self.det for x, c in zip(self.right, column.tolist(), strict=True)]
-        self.table[i], self.right[i] = row, ri
-        self.basis[i], self.det = j, pivot
-        if pivot < 0:
-            self.table, self.right, self.det = -self.table, [-x for x in self.right], -pivot
+        step = _pivoted([(self.table, self.right, self.basis, self.det, i, j, 0)])
+        [self.table], [self.right], [self.basis], [self.det] = step
 
     def _shift(self, random_bits: random.Random) -> None:
         """Replace b by b · spread + B k, with 64 random bits in each entry of k, at the present basis B.
@@ -259,7 +240,7 @@ def _walk(start: _Start, limits: _Limits, found: Supports) -> str:
     bit = [1 << j for j in range(size)]
     half, unit = start.spread // 2, start.spread
     seen = {sum(bit[j] for j in start.basis)}
-    tables = _tightest(start.table[None])
+    tables = start.table[None].astype(np.float64 if np.abs(start.table).max() <= SAFE_ENTRY else object)
     rights, bases, dets, keys = [start.right], [start.basis], [start.det], list(seen)
     waiting: deque[tuple[Matrix, list[int], list[int], int, int, int, int]] = deque()
     while True:
@@ -340,11 +321,6 @@ def _smallest(column: Matrix, right: list[int], rows: list[int]) -> int:
         if difference < 0:
             best = i
     return best
-
-
-def _tightest(tables: Matrix) -> Matrix:
-    """The tables as float64 when their entries are small enough to stay exact, as Python integers otherwise."""
-    return tables.astype(np.float64) if np.abs(tables).max() <= SAFE_ENTRY else tables
 
 
 def _nearest_floats(tables: Matrix) -> Matrix:

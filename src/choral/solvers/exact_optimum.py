@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
@@ -14,7 +13,7 @@ from choral.problem.kernel import Problem
 from choral.problem.solution import ExactChannel, Solution, constant_channel, near_float
 from choral.proofs.determined import DeterminedBound
 from choral.proofs.extreme_points import VertexBound
-from choral.solvers.enumeration import MOST_POINTS, ExtremePoint, extreme_points
+from choral.solvers.enumeration import ExtremePoint, extreme_points
 from choral.solvers.mixture import best_mixture, entropies
 
 NEAREST = 1e-9
@@ -25,35 +24,31 @@ ROUNDING = 1e-14
 """The relative error of a sum of floats with few terms, with room to spare."""
 
 
-@dataclass(frozen=True)
-class Enumeration:
-    """List the extreme points of S, then mix them by a linear program. Optimal."""
-
-    most: int | None = MOST_POINTS
-
-    def solve(
-        self,
-        problem: Problem,
-        should_stop: Callable[[], bool] | None = None,
-        ahead: Callable[[int], None] = lambda points: None,
-    ) -> Solution:
-        """The optimal channel with at most nul(P)+1 codes, and the multipliers that prove it."""
-        points = extreme_points(problem, self.most, should_stop, ahead)
-        posteriors = [posterior_of(point) for point in points]
-        mixture = best_mixture(problem, posteriors, free_states(problem))
-        codes = [{s: u * mass for s, mass in posteriors[k].items()} for k, u in mixture.weights.items()]
-        codes = merged_codes(problem, codes)
-        bound = vertex_bound(problem, posteriors, mixture.multipliers)
-        return Solution(
-            ExactChannel.from_joint(problem, codes),
-            bound,
-            f"enumeration of {len(points)} extreme points, then the best mixture",
-        )
+def by_enumeration(
+    problem: Problem,
+    should_stop: Callable[[], bool] | None = None,
+    ahead: Callable[[int], None] = lambda points: None,
+) -> Solution:
+    """List the extreme points of S, then mix them by a linear program: at most nul(P)+1 codes, and what proves them best."""
+    points = extreme_points(problem, None, should_stop, ahead)
+    return _best_of(
+        problem, points, free_states(problem), f"enumeration of {len(points)} extreme points, then the best mixture"
+    )
 
 
-def posterior_of(point: ExtremePoint) -> dict[int, Fraction]:
-    """p(s | y) of a code that is an extreme point."""
-    return {s: Fraction(w, point.denominator) for s, w in point.weights.items()}
+def _best_of(problem: Problem, every: Sequence[ExtremePoint], free: list[int], how: str) -> Solution:
+    """The best mixture of all extreme points, and the multipliers that prove it; `free` as in `best_weights`."""
+    channel, multipliers = _mixed(problem, every, free)
+    return Solution(channel, vertex_bound(problem, every, multipliers), how)
+
+
+def _mixed(
+    problem: Problem, posteriors: Sequence[Mapping[int, Fraction]], free: list[int] | None = None
+) -> tuple[ExactChannel, tuple[Fraction, ...]]:
+    """The best mixture of these posteriors as a channel, and its multipliers."""
+    mixture = best_mixture(problem, posteriors, free)
+    codes = [{s: u * mass for s, mass in posteriors[k].items()} for k, u in mixture.weights.items()]
+    return ExactChannel.from_joint(problem, merged_codes(problem, codes)), mixture.multipliers
 
 
 def mixed_from(problem: Problem, points: Sequence[ExtremePoint]) -> ExactChannel:
@@ -62,13 +57,10 @@ def mixed_from(problem: Problem, points: Sequence[ExtremePoint]) -> ExactChannel
     Each has an opposite on the other side of the prior p: p + a (p - t) for the largest a that leaves no entry negative. The
     two mix to the prior, so there is always a mixture; and a point that satisfies the equations of privacy is a code.
     """
-    cost = entropies(problem, known := [posterior_of(point) for point in points])
-    known = [known[k] for k in np.argsort(cost, kind="stable")[:MOST_MIXED].tolist()]
+    order = np.argsort(entropies(problem, points), kind="stable")
+    known = [points[k] for k in order[:MOST_MIXED].tolist()]
     prior = {s: problem.prior_of(s) for s in range(problem.size)}
-    everybody = [*known, *(_opposite(prior, t) for t in known), prior]
-    weights = best_mixture(problem, everybody).weights
-    codes = [{s: u * mass for s, mass in everybody[k].items()} for k, u in weights.items()]
-    return ExactChannel.from_joint(problem, merged_codes(problem, codes))
+    return _mixed(problem, [*known, *(_opposite(prior, t) for t in known), prior])[0]
 
 
 def _opposite(prior: Mapping[int, Fraction], t: Mapping[int, Fraction]) -> dict[int, Fraction]:
@@ -118,35 +110,18 @@ def nothing_to_tell(problem: Problem, why: str) -> Solution:
 def two_ends(problem: Problem) -> Solution:
     """Nullity 1: S is a segment, and its two ends are the codes whatever the target is.
 
-    With n spanning Null(P), the ends are p - a·n and p + b·n for the largest a, b that keep them non-negative,
-    and p is their mixture with weights b/(a+b) and a/(a+b).
+    With n spanning Null(P), the ends are p - a·n and p + b·n for the largest a, b that keep them non-negative. Where the mass
+    of a state changes most, as a share, it determines a point of S best in floats.
     """
-    n = null_vector(problem)
+    matrix = incidence(problem)
+    basis, _ = flint.fmpz_mat([list(matrix.rows[i]) for i in matrix.independent]).nullspace()
+    n = [Fraction(int(basis[s, 0]) * scale) for s, scale in enumerate(matrix.scale)]
     p = [problem.prior_of(s) for s in range(problem.size)]
     a = min(p[s] / n[s] for s in range(problem.size) if n[s] > 0)
     b = min(p[s] / -n[s] for s in range(problem.size) if n[s] < 0)
     ends = [{s: p[s] + step * n[s] for s in range(problem.size) if p[s] + step * n[s]} for step in (-a, b)]
-    weights = [b / (a + b), a / (a + b)]
-    codes = [{s: u * mass for s, mass in end.items()} for u, end in zip(weights, ends, strict=True)]
-    cost = entropies(problem, ends)
-    at = max(range(problem.size), key=lambda s: abs(n[s]))
-    slope = Fraction(float(cost[1] - cost[0])) / ((a + b) * n[at])
-    multipliers = tuple(slope if s == at else Fraction(0) for s in range(problem.size))
-    return Solution(
-        ExactChannel.from_joint(problem, codes),
-        VertexBound(multipliers, tuple(ends)),
-        "nullity 1: the two ends of S",
-    )
-
-
-def null_vector(problem: Problem) -> list[Fraction]:
-    """A vector that spans Null(P) when the nullity is 1."""
-    matrix = incidence(problem)
-    rows = [list(matrix.rows[i]) for i in matrix.independent]
-    basis, nullity = flint.fmpz_mat(rows).nullspace()
-    if nullity != 1:
-        raise ValueError(f"the nullity is {nullity}, not 1")
-    return [Fraction(int(basis[s, 0]) * matrix.scale[s]) for s in range(problem.size)]
+    at = max(range(problem.size), key=lambda s: abs(n[s]) / p[s])
+    return _best_of(problem, ends, [at], "nullity 1: the two ends of S")
 
 
 def free_states(problem: Problem) -> list[int]:
@@ -164,7 +139,6 @@ def free_states(problem: Problem) -> list[int]:
 def exact_optimum(
     problem: Problem,
     form: Form,
-    most: int | None = MOST_POINTS,
     should_stop: Callable[[], bool] | None = None,
     ahead: Callable[[int], None] = lambda points: None,
 ) -> Solution:
@@ -175,7 +149,7 @@ def exact_optimum(
         return two_ends(problem)
     if not form.feasible:
         return nothing_to_tell(problem, "infeasible: Null(P) lies in Null(P_{W|X})")
-    return Enumeration(most).solve(problem, should_stop, ahead)
+    return by_enumeration(problem, should_stop, ahead)
 
 
 def vertex_bound(

@@ -71,19 +71,12 @@ def best_weights(
     free = _free_coordinates(posteriors, len(prior)) if free is None else free
     lp = _Master.build(prior, posteriors, cost, free)
     basis = lp.basis_from_highs()
-    weights = lp.weights_on(basis) if basis is not None else None
-    if basis is None or weights is None:
+    if basis is None:
         if not patient:
             raise _no_mixture()
         basis = lp.feasible_basis()
     basis = lp.improved(basis)
-    weights = lp.weights_on(basis)
-    if weights is None or any(k >= len(posteriors) and u for k, u in zip(basis, weights, strict=True)):
-        raise _no_mixture()
-    return Mixture(
-        {k: Fraction(int(u.p), int(u.q)) for k, u in zip(basis, weights, strict=True) if u},
-        lp.multipliers(basis),
-    )
+    return lp.mixture(basis, [Fraction(dual) for dual in lp.duals(basis).tolist()])
 
 
 def best_exact_weights(
@@ -91,7 +84,9 @@ def best_exact_weights(
 ) -> Mixture:
     """The same for costs in fractions, without floats anywhere: the optimum itself, however small the masses are."""
     lp = _Master.build(prior, posteriors, np.zeros(len(posteriors)), free)
-    return lp.exact_optimum([flint.fmpq(c.numerator, c.denominator) for c in cost])
+    basis = lp.feasible_basis()
+    _, duals = lp.least(basis, [flint.fmpq(c.numerator, c.denominator) for c in cost], int(ARTIFICIAL_COST))
+    return lp.mixture(basis, [_fraction(dual) for dual in duals.entries()])
 
 
 @dataclass(frozen=True)
@@ -126,7 +121,7 @@ class _Master:
         return cls(free, columns, [one] * rows, full, np.hstack([dense, np.eye(rows)]), tuple(prior))
 
     def basis_from_highs(self) -> list[int] | None:
-        """The basic columns of HiGHS' solution, or None when it has no full basis to offer."""
+        """The basic columns of HiGHS' solution, or None where these are no full basis, or not feasible in fractions."""
         rows, everything = self.dense.shape
         width = everything - rows
         solver = kept(self.dense[:, :width], self.cost[:width], np.ones(rows), FINEST)
@@ -135,7 +130,10 @@ class _Master:
             return None
         status = solver.getBasis().col_status
         basis = [k for k in range(width) if status[k] == highspy.HighsBasisStatus.kBasic]
-        return basis if len(basis) == rows else None
+        try:
+            return basis if len(basis) == rows and min(self._weights(basis)) >= 0 else None
+        except ZeroDivisionError:
+            return None
 
     def _matrix(self, basis: list[int]) -> flint.fmpq_mat:
         rows = len(self.right)
@@ -157,31 +155,28 @@ class _Master:
         leaving = min((x[i, 0] / d[i, 0], basis[i], i) for i in falling)[2]
         basis[leaving] = entering
 
-    def weights_on(self, basis: list[int]) -> list[flint.fmpq] | None:
-        """The exact weights of a basis, or None when they are not unique or not all non-negative."""
-        rows = len(self.right)
-        try:
-            solved = self._matrix(basis).solve(flint.fmpq_mat(rows, 1, self.right))
-        except ZeroDivisionError:
-            return None
-        weights = [solved[i, 0] for i in range(rows)]
-        return weights if min(weights) >= 0 else None
+    def _weights(self, basis: list[int]) -> list[flint.fmpq]:
+        """The exact weights of a basis."""
+        return list(self._matrix(basis).solve(flint.fmpq_mat(len(self.right), 1, self.right)).entries())
 
     def feasible_basis(self) -> list[int]:
         """A feasible basis, found in fractions alone: the artificial columns cost one each, all others nothing."""
         rows, real = len(self.right), len(self.columns) - len(self.right)
         basis = list(range(real, real + rows))
-        x, _ = self._least(basis, [flint.fmpq(0)] * real + [flint.fmpq(1)] * rows)
+        x, _ = self.least(basis, [flint.fmpq(0)] * real, 1)
         if any(x[i, 0] for i in range(rows) if basis[i] >= real):
             raise _no_mixture()
         return basis
 
-    def _least(self, basis: list[int], cost: Sequence[flint.fmpq]) -> tuple[flint.fmpq_mat, flint.fmpq_mat]:
+    def least(
+        self, basis: list[int], given: Sequence[flint.fmpq], artificial: int
+    ) -> tuple[flint.fmpq_mat, flint.fmpq_mat]:
         """Change a feasible basis by the simplex method in fractions until none costs less; its weights and multipliers.
 
         The steepest column enters, later the first one (Bland).
         """
         rows, real = len(self.right), len(self.columns) - len(self.right)
+        cost = [*given, *[flint.fmpq(artificial)] * rows]
         every = flint.fmpq_mat(rows, real, [self.columns[k][i] for i in range(rows) for k in range(real)])
         for step in count():
             inverse, x = self._at(basis)
@@ -198,7 +193,7 @@ class _Master:
         basis = list(basis)
         rows = len(self.right)
         for step in range(50 * rows + 1000):
-            reduced = self.cost - self._duals(basis) @ self.dense
+            reduced = self.cost - self.duals(basis) @ self.dense
             reduced[basis] = 0.0
             reduced[len(self.columns) - rows :] = 0.0  # artificial columns stay out
             candidates = np.flatnonzero(reduced < -OPTIMAL)
@@ -207,15 +202,7 @@ class _Master:
             self._pivot(basis, *self._at(basis), int(candidates[0] if step > 10 * rows else reduced.argmin()))
         return basis
 
-    def exact_optimum(self, given: Sequence[flint.fmpq]) -> Mixture:
-        """The optimum for costs in fractions, where there are few rows."""
-        rows, basis = len(self.right), self.feasible_basis()
-        x, duals = self._least(basis, [*given, *[flint.fmpq(int(ARTIFICIAL_COST))] * rows])
-        exact = [Fraction(int(duals[0, i].p), int(duals[0, i].q)) for i in range(rows)]
-        weights = {k: Fraction(int(x[i, 0].p), int(x[i, 0].q)) for i, k in enumerate(basis) if x[i, 0]}
-        return Mixture(weights, self._by_state(exact))
-
-    def _duals(self, basis: list[int]) -> Floats:
+    def duals(self, basis: list[int]) -> Floats:
         """Multipliers of the rows; where floats find the basis singular, the best in the least-squares sense."""
         square = self.dense[:, basis].T
         try:
@@ -223,15 +210,17 @@ class _Master:
         except np.linalg.LinAlgError:
             return np.asarray(np.linalg.lstsq(square, self.cost[basis], rcond=None)[0], dtype=np.float64)
 
-    def multipliers(self, basis: list[int]) -> tuple[Fraction, ...]:
-        """π over all states: the LP's multipliers on the free coordinates, and a constant."""
-        return self._by_state([Fraction(dual) for dual in self._duals(basis).tolist()])
-
-    def _by_state(self, duals: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    def mixture(self, basis: list[int], duals: Sequence[Fraction]) -> Mixture:
+        """The weights of a feasible basis, and π over all states: multipliers on the free coordinates, and a constant."""
         pi = [duals[-1]] * len(self.prior)
         for s, dual in zip(self.free, duals[:-1], strict=True):
             pi[s] += dual / self.prior[s]
-        return tuple(pi)
+        weights = zip(basis, self._weights(basis), strict=True)
+        return Mixture({k: _fraction(u) for k, u in weights if u}, tuple(pi))
+
+
+def _fraction(x: flint.fmpq) -> Fraction:
+    return Fraction(int(x.p), int(x.q))
 
 
 def _no_mixture() -> SolverError:

@@ -19,15 +19,15 @@ all that is promised, and the state determines V) the code may as well tell V, a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from choral.problem.kernel import Floats, Problem
-from choral.problem.solution import ExactChannel, Row, Solution
+from choral.problem.solution import ExactChannel, Row, Solution, row_of
 from choral.proofs.rank import Line, RankBound, lines_of, posed
 from choral.solvers.runs import Loss, best_runs, entropy_loss
 
@@ -39,32 +39,25 @@ SAME = 1e-15
 """Intervals whose t differ by less are joined: floats cannot tell them apart, and joining costs nothing to speak of."""
 
 
-@dataclass(frozen=True)
-class RankWithinGroup:
-    """The closed form, with all its codes or cut to few by this loss; `spare` is in its unit."""
-
-    codes: int | None = None
-    spare: float = 0.0
-    loss: Loss | None = None
-
-    def solve(self, problem: Problem) -> Solution:
-        """The best private channel; cut where that loses at most `spare` bits, or `codes` are wanted."""
-        asked = posed(problem)
-        assert asked is not None
-        lines = lines_of(problem.weights, asked.top, asked.labels, asked.condition)
-        found = intervals_of(lines, problem.weights, asked.top)
-        full = len(found.t)
-        if self.codes is None and full * len(asked.condition) <= MOST_ENTRIES:
-            starts = same_runs(found.t)
-        else:
-            spare = self.spare if self.codes is None else 0.0
-            starts = best_runs(found.mass, found.t, self.loss or entropy_loss, self.codes or MOST_CODES, spare)
-        channel = channel_of_runs(lines, found, starts, problem.size)
-        cut = ""
-        if channel.codes < full:
-            what = "bits" if self.loss is None else "squares"
-            cut = f", {full} intervals joined into {channel.codes} codes, the best so many for {what}"
-        return Solution(channel, RankBound(), f"rank within the group{cut}")
+def rank_within_group(
+    problem: Problem, codes: int | None = None, spare: float = 0.0, loss: Loss = entropy_loss
+) -> Solution:
+    """The best private channel; cut by this loss where it would be large, at `spare` in its unit, or `codes` are wanted."""
+    asked = posed(problem)
+    assert asked is not None
+    lines = lines_of(problem.weights, asked.top, asked.labels, asked.condition)
+    found = intervals_of(lines, problem.weights, asked.top)
+    full = len(found.t)
+    if codes is None and full * len(asked.condition) <= MOST_ENTRIES:
+        starts = same_runs(found.t)
+    else:
+        starts = best_runs(found.mass, found.t, loss, codes or MOST_CODES, spare if codes is None else 0.0)
+    channel = channel_of_runs(lines, found, starts, problem.size)
+    cut = ""
+    if channel.codes < full:
+        what = "bits" if loss is entropy_loss else "squares"
+        cut = f", {full} intervals joined into {channel.codes} codes, the best so many for {what}"
+    return Solution(channel, RankBound(), f"rank within the group{cut}")
 
 
 def same_runs(t: Floats) -> list[int]:
@@ -125,14 +118,9 @@ def channel_of_runs(lines: Sequence[Line], found: Intervals, starts: Sequence[in
                 while True:
                     stop = min(piece.end, ends[at])
                     if stop > start:
-                        entries.append((codes[at], stop - start))
+                        entries.append((codes[at], Fraction(stop - start, piece.end - piece.start)))
                     if stop == piece.end:
                         break
                     start, at = stop, at + 1
-                rows[piece.state] = _row(entries)
+                rows[piece.state] = row_of(entries)
     return ExactChannel(int(run[-1]) + 1, tuple(rows))
-
-
-def _row(entries: list[tuple[int, int]]) -> Row:
-    common = math.gcd(*(n for _, n in entries))
-    return sum(n for _, n in entries) // common, tuple((y, n // common) for y, n in entries)

@@ -15,14 +15,13 @@ codes are, and joins the largest code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from choral.describe.entropy import entropies, minus_x_log_x
 from choral.errors import SolverError
-from choral.problem.form import Incidence, incidence
+from choral.problem.form import incidence
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import ExactChannel, Solution
 from choral.proofs.extreme_points import VertexBound
@@ -36,47 +35,32 @@ NEGLIGIBLE = Fraction(1, 10**12)
 """Probability of a code that is not worth having: it joins the largest one, at a cost far below a tolerance."""
 
 
-@dataclass(frozen=True)
-class Transport:
-    """The optimum of a problem of rank 2 by network simplex."""
-
-    def solve(self, problem: Problem) -> Solution:
-        """The optimal channel to within floating-point error, exact in its privacy, with multipliers."""
-        x = coordinates(problem)
-        mean = sum((problem.prior_of(s) * x[s] for s in range(problem.size)), Fraction(0))
-        below = [s for s in range(problem.size) if x[s] < mean]
-        above = [s for s in range(problem.size) if x[s] > mean]
-        at = [s for s in range(problem.size) if x[s] == mean]
-        left = {s: problem.prior_of(s) * (mean - x[s]) for s in below}
-        right = {s: problem.prior_of(s) * (x[s] - mean) for s in above}
-        cost = _costs(problem, x, mean, below, above)
-        plan, phi, psi = _plan(list(left.values()), list(right.values()), cost)
-        codes = [{s: problem.prior_of(s)} for s in at]
-        codes += _exact_codes(plan, left, right, x, mean)
-        codes = _with_the_rest(problem, codes)
-        multipliers = [Fraction(0)] * problem.size
-        for s, value in zip(below, phi.tolist(), strict=True):
-            multipliers[s] = Fraction(value) * (mean - x[s])
-        for s, value in zip(above, psi.tolist(), strict=True):
-            multipliers[s] = Fraction(value) * (x[s] - mean)
-        posterior = problem.posterior()
-        for s in at:
-            multipliers[s] = Fraction(float(entropies(posterior[:, [s]], axis=0)[0]))
-        tight = _tightest(cost - phi[:, None] - psi[None, :], x, mean, below, above) + [{s: Fraction(1)} for s in at]
-        return Solution(
-            ExactChannel.from_joint(problem, codes),
-            VertexBound(tuple(multipliers), tuple(tight)),
-            "transport",
-        )
+def by_transport(problem: Problem) -> Solution:
+    """The optimum of a problem of rank 2 to within floating-point error, exact in its privacy, with multipliers."""
+    x = coordinates(problem)
+    mean = sum((problem.prior_of(s) * x[s] for s in range(problem.size)), Fraction(0))
+    below = [s for s in range(problem.size) if x[s] < mean]
+    above = [s for s in range(problem.size) if x[s] > mean]
+    at = [s for s in range(problem.size) if x[s] == mean]
+    left = {s: problem.prior_of(s) * (mean - x[s]) for s in below}
+    right = {s: problem.prior_of(s) * (x[s] - mean) for s in above}
+    cost = _costs(problem, x, mean, below, above)
+    plan, phi, psi = _plan(list(left.values()), list(right.values()), cost)
+    codes = _exact_codes(plan, left, right, [{s: problem.prior_of(s)} for s in at], x, mean)
+    multipliers = [Fraction(0)] * problem.size
+    for s, value in zip([*below, *above], [*phi.tolist(), *psi.tolist()], strict=True):
+        multipliers[s] = Fraction(value) * abs(x[s] - mean)
+    for s in at:
+        multipliers[s] = Fraction(float(entropies(problem.posterior()[:, [s]], axis=0)[0]))
+    tight = _tightest(cost - phi[:, None] - psi[None, :], x, mean, below, above) + [{s: Fraction(1)} for s in at]
+    return Solution(ExactChannel.from_joint(problem, codes), VertexBound(tuple(multipliers), tuple(tight)), "transport")
 
 
 def coordinates(problem: Problem) -> list[Fraction]:
-    """Positions of the states on their line: a row of P that is not constant."""
-    matrix: Incidence = incidence(problem)
-    rows = matrix.independent_of_sum
-    if len(rows) != 1:
-        raise SolverError(f"Transport needs rank 2, and the rank is {len(rows) + 1}.", "Choose another solver.")
-    return [Fraction(entry, scale) for entry, scale in zip(matrix.rows[rows[0]], matrix.scale, strict=True)]
+    """Positions of the states on their line: the row of P that is not constant."""
+    matrix = incidence(problem)
+    [row] = matrix.independent_of_sum
+    return [Fraction(entry, scale) for entry, scale in zip(matrix.rows[row], matrix.scale, strict=True)]
 
 
 def _costs(problem: Problem, x: list[Fraction], mean: Fraction, below: list[int], above: list[int]) -> Floats:
@@ -111,58 +95,43 @@ def _plan(left: list[Fraction], right: list[Fraction], cost: Floats) -> tuple[Fl
 
 
 def _exact_codes(
-    plan: Floats, left: dict[int, Fraction], right: dict[int, Fraction], x: list[Fraction], mean: Fraction
+    plan: Floats,
+    left: dict[int, Fraction],
+    right: dict[int, Fraction],
+    codes: list[dict[int, Fraction]],
+    x: list[Fraction],
+    mean: Fraction,
 ) -> list[dict[int, Fraction]]:
-    """One code per pair with flow: exact, and never more than what is left of either state."""
-    below, above = list(left), list(right)
-    rest_left, rest_right = dict(left), dict(right)
-    total = sum(left.values(), Fraction(0))
-    codes = []
+    """These codes, one per pair with flow, never more than what is left of either state, and then what is left, as it comes.
+
+    Of that only codes that have much mass are kept apart: the others join the largest, as they are private too.
+    """
+    below, above, total = list(left), list(right), sum(left.values(), Fraction(0))
+
+    def paired(a: int, b: int, flow: Fraction) -> dict[int, Fraction]:
+        left[a] -= flow
+        right[b] -= flow
+        return {a: flow / (mean - x[a]), b: flow / (x[b] - mean)}
+
     rows, columns = np.nonzero(plan > 0)
     for k in np.argsort(-plan[rows, columns], kind="stable"):
         a, b = below[rows[k]], above[columns[k]]
-        flow = min(Fraction(float(plan[rows[k], columns[k]])) * total, rest_left[a], rest_right[b])
+        flow = min(Fraction(float(plan[rows[k], columns[k]])) * total, left[a], right[b])
         if flow > 0:
-            rest_left[a] -= flow
-            rest_right[b] -= flow
-            codes.append({a: flow / (mean - x[a]), b: flow / (x[b] - mean)})
-    return codes + _of_the_rest(rest_left, rest_right, x, mean)
-
-
-def _of_the_rest(
-    left: dict[int, Fraction], right: dict[int, Fraction], x: list[Fraction], mean: Fraction
-) -> list[dict[int, Fraction]]:
-    """Codes for flows that the plan in floats left over, where much mass is in them."""
-    codes = []
+            codes.append(paired(a, b, flow))
     some, others = ([s for s, flow in rest.items() if flow] for rest in (left, right))
     while some and others:
         a, b = some[-1], others[-1]
-        flow = min(left[a], right[b])
-        code = {a: flow / (mean - x[a]), b: flow / (x[b] - mean)}
-        if sum(code.values()) > NEGLIGIBLE:
+        code = paired(a, b, min(left[a], right[b]))
+        if not codes or sum(code.values()) > NEGLIGIBLE:
             codes.append(code)
-        left[a] -= flow
-        right[b] -= flow
+        else:
+            largest = max(codes, key=lambda code: sum(code.values()))
+            largest.update({s: largest.get(s, Fraction(0)) + mass for s, mass in code.items()})
         if not left[a]:
             some.pop()
         if not right[b]:
             others.pop()
-    return codes
-
-
-def _with_the_rest(problem: Problem, codes: list[dict[int, Fraction]]) -> list[dict[int, Fraction]]:
-    rest = {s: problem.prior_of(s) for s in range(problem.size)}
-    for code in codes:
-        for s, mass in code.items():
-            rest[s] -= mass
-    rest = {s: mass for s, mass in rest.items() if mass}
-    if not rest:
-        return codes
-    if not codes:
-        return [rest]
-    largest = max(codes, key=lambda code: sum(code.values()))
-    for s, mass in rest.items():
-        largest[s] = largest.get(s, Fraction(0)) + mass
     return codes
 
 

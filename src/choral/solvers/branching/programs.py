@@ -54,12 +54,11 @@ class Posteriors:
 
 @dataclass(frozen=True)
 class InBox:
-    """What is least in a box: where, and the line and multipliers that prove it.
+    """Where it is least in a box, and the line and multipliers that prove it.
 
-    line(t) is at most the sum of chords in the box, and line(Q_s) - M_s · multipliers >= a_s + least for every state.
+    line(t) is at most the sum of chords in the box, and line(Q_s) - M_s · multipliers - a_s is at least that for every state.
     """
 
-    least: float
     x: Array
     line: Array
     multipliers: Array
@@ -101,8 +100,7 @@ class Boxes:
         solution = model.getSolution()
         duals = np.array(solution.row_dual)
         x = np.maximum(np.array(solution.col_value)[: self.states], 0.0)
-        least = float(model.getInfo().objective_function_value) + box.start
-        return InBox(least, x / x.sum(), box.slopes - duals[self.rank + 1 :], duals[: self.rank])
+        return InBox(x / x.sum(), box.slopes - duals[self.rank + 1 :], duals[: self.rank])
 
 
 class Mixing:
