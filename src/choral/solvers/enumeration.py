@@ -88,7 +88,13 @@ def extreme_points(
     """
     if problem in _known:
         return _known[problem]
-    check_size(problem.size, len(incidence(problem).independent), most)
+    rank = len(incidence(problem).independent)
+    if most is not None and (worst := most_extreme_points(problem.size, rank)) > most:
+        raise TooLargeError(
+            f"{problem.size} states and rank {rank} can have up to {worst:.3g} extreme points; the limit is {most:,}.",
+            "Protect or use fewer columns, or merge values; disclose without solver= finds an interval instead; "
+            "most=None enumerates regardless.",
+        )
     return _listed(problem, _Limits(should_stop or (lambda: False), ahead))
 
 
@@ -136,35 +142,20 @@ class _Limits:
 
 def _listed(problem: Problem, limits: _Limits) -> list[ExtremePoint]:
     matrix = incidence(problem)
-
-    def points(supports: Supports) -> list[ExtremePoint]:
-        found = [
-            {s: Fraction(mass * matrix.scale[s], denominator) for s, mass in sorted(masses)}
-            for masses, denominator in supports.values()
-        ]
-        return sorted(found, key=lambda point: [(s, -m.numerator / m.denominator) for s, m in point.items()])
-
     for seed in count():
-        supports: Supports = {}
         try:
-            why = _walk(_Start.from_prior(problem, matrix, seed), limits, supports)
+            supports, why = _walk(_Start.from_prior(problem, matrix, seed), limits)
+            break
         except _TieError:
             continue
-        if why:
-            raise UnfinishedError(why, points(supports))
-        return points(supports)
-    raise AssertionError("there is always another seed")
-
-
-def check_size(states: int, rank: int, most: int | None) -> None:
-    """Raise unless the number of extreme points is surely at most `most`."""
-    worst = most_extreme_points(states, rank)
-    if most is not None and worst > most:
-        raise TooLargeError(
-            f"{states} states and rank {rank} can have up to {worst:.3g} extreme points; the limit is {most:,}.",
-            "Protect or use fewer columns, or merge values; disclose without solver= finds an interval instead; "
-            "most=None enumerates regardless.",
-        )
+    points = [
+        {s: Fraction(mass * matrix.scale[s], denominator) for s, mass in sorted(masses)}
+        for masses, denominator in supports.values()
+    ]
+    points.sort(key=lambda point: [(s, -m.numerator / m.denominator) for s, m in point.items()])
+    if why:
+        raise UnfinishedError(why, points)
+    return points
 
 
 class _TieError(Exception):
@@ -234,8 +225,9 @@ class _Start:
         self.right = [x * self.spread + self.det * (random_bits.getrandbits(64) + 1) for x in self.right]
 
 
-def _walk(start: _Start, limits: _Limits, found: Supports) -> str:
+def _walk(start: _Start, limits: _Limits) -> tuple[Supports, str]:
     """The supports, with their masses, of all extreme points: all neighbours of neighbours of the start; or why not all."""
+    found: Supports = {}
     size = start.table.shape[1]
     bit = [1 << j for j in range(size)]
     half, unit = start.spread // 2, start.spread
@@ -258,9 +250,9 @@ def _walk(start: _Start, limits: _Limits, found: Supports) -> str:
                     seen.add(neighbour)
                     waiting.append((table, right, basis, det, i, j, neighbour))
         if not waiting:
-            return ""
+            return found, ""
         if why := limits.why(len(found), len(seen), len(waiting), tables[0]):
-            return why
+            return found, why
         batch = [waiting.popleft() for _ in range(min(BATCH, len(waiting)))]
         tables, rights, bases, dets = _pivoted(batch)
         keys = [item[-1] for item in batch]

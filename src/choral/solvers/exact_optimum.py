@@ -99,12 +99,11 @@ def nothing_to_tell(problem: Problem, why: str) -> Solution:
         size, size, [flint.fmpq(matrix.rows[i][s], matrix.scale[s] * matrix.divisor[i]) for s in columns for i in rows]
     )
     cells = problem.target.by_state(problem.size)
-    coefficients = []
-    for v in range(len(problem.target.values)):
-        right = [flint.fmpq(dict(cells[s]).get(v, 0), problem.weights[s]) for s in columns]
-        solved = square.solve(flint.fmpq_mat(size, 1, right))
-        coefficients.append(tuple(Fraction(int(solved[i, 0].p), int(solved[i, 0].q)) for i in range(size)))
-    return Solution(constant_channel(problem), DeterminedBound(tuple(rows), tuple(coefficients)), why)
+    values = range(len(problem.target.values))
+    right = [[flint.fmpq(dict(cells[s]).get(v, 0), problem.weights[s]) for v in values] for s in columns]
+    solved = square.solve(flint.fmpq_mat(right)).transpose().tolist()
+    coefficients = tuple(tuple(Fraction(int(x.p), int(x.q)) for x in row) for row in solved)
+    return Solution(constant_channel(problem), DeterminedBound(tuple(rows), coefficients), why)
 
 
 def two_ends(problem: Problem) -> Solution:

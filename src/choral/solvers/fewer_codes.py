@@ -32,7 +32,7 @@ LARGEST_PROGRAM = 300_000
 def with_at_most(problem: Problem, channel: Floats, most: int, stopped: Callable[[], bool] = lambda: False) -> Floats:
     """A nearly private channel with at most `most` codes, from p(y | s) in floats (one row per code)."""
     work = _Work(problem, channel)
-    return _channel(work.improved(work.joined(most), stopped=stopped))
+    return _channel(work.improved(joined_codes(work.joint, work.posterior, most), stopped=stopped))
 
 
 def fewest(
@@ -115,17 +115,14 @@ class _Work:
         if len(self.posterior) == 2:
             law = self.joint @ self.posterior.T
             return [_sums(way, self.joint) for way in _ways(law, most)]
-        ways = [self.joined(most)]
-        for codes in range(most - 1, 0, -1):
+        ways = [self.joint]
+        for codes in range(most, 0, -1):
             ways.append(joined_codes(ways[-1], self.posterior, codes))
-        return ways[::-1]
+        return ways[:0:-1]
 
     def cost(self, joint: Floats) -> float:
         """H(W|Y)."""
         return float(weighted_entropies(joint @ self.posterior.T).sum())
-
-    def joined(self, most: int) -> Floats:
-        return joined_codes(self.joint, self.posterior, most)
 
     def improved(self, joint: Floats, enough: float = -math.inf, stopped: Callable[[], bool] = lambda: False) -> Floats:
         """As many codes that tell more (`Tangents`), until it is enough or no better."""

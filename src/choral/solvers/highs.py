@@ -38,8 +38,16 @@ def kept(matrix: Array | sparse.sparray, cost: Array, right: Array, tolerance: f
     return model
 
 
+def optimal(model: highspy.Highs) -> bool:
+    """Solve it; whether floats find an optimum. Where they find none the next solve begins anew."""
+    model.run()
+    found = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    if not found:
+        model.clearSolver()
+    return bool(found)
+
+
 def basic(model: highspy.Highs) -> Array:
     """The values of a basic solution; all zero where floats find none."""
-    model.run()
-    found: Array = np.array(model.getSolution().col_value)
-    return found if model.getModelStatus() == highspy.HighsModelStatus.kOptimal else np.zeros_like(found)
+    found: Array = np.array(model.getSolution().col_value) if optimal(model) else np.zeros(model.getNumCol())
+    return found

@@ -21,7 +21,7 @@ from choral.describe import entropy
 from choral.errors import SolverError
 from choral.problem.form import independent
 from choral.problem.kernel import Floats, Problem
-from choral.solvers.highs import FINEST, kept
+from choral.solvers.highs import FINEST, kept, optimal
 
 OPTIMAL = 1e-12
 """A reduced cost above minus this ends the exact simplex method; what it leaves stands in the interval."""
@@ -125,8 +125,7 @@ class _Master:
         rows, everything = self.dense.shape
         width = everything - rows
         solver = kept(self.dense[:, :width], self.cost[:width], np.ones(rows), FINEST)
-        solver.run()
-        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        if not optimal(solver):
             return None
         status = solver.getBasis().col_status
         basis = [k for k in range(width) if status[k] == highspy.HighsBasisStatus.kBasic]

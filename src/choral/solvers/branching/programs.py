@@ -12,7 +12,7 @@ import highspy
 import numpy as np
 
 from choral.solvers.branching.boxes import Box
-from choral.solvers.highs import Array, kept, quiet
+from choral.solvers.highs import Array, kept, optimal, quiet
 
 STEEPEST = 64.0
 """Bits that a unit outside of a box costs: more than any entropy of a law that is worth branching on."""
@@ -41,10 +41,8 @@ class Posteriors:
     def least(self, cost: Array) -> Array | None:
         """An extreme point at which cost · x is least; None where floats find none."""
         self.model.changeColsCost(len(self.columns), self.columns, cost)
-        self.model.run()
         self.work += self.size
-        if self.model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            self.model.clearSolver()
+        if not optimal(self.model):
             return None
         x: Array = np.array(self.model.getSolution().col_value)
         x[x < NOTHING] = 0.0
@@ -92,10 +90,8 @@ class Boxes:
         model.changeColsCost(self.states, self.columns, self.Q @ box.slopes - a)
         for w in range(self.values):
             model.changeRowBounds(self.rank + 1 + w, float(box.low[w]), float(box.high[w]))
-        model.run()
         self.work += self.size
-        if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            model.clearSolver()
+        if not optimal(model):
             return None
         solution = model.getSolution()
         duals = np.array(solution.row_dual)
@@ -135,12 +131,9 @@ class Mixing:
 
         Where floats find none, those found last.
         """
-        self.model.run()
-        if self.model.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+        if optimal(self.model):
             solution = self.model.getSolution()
             value = float(self.model.getInfo().objective_function_value)
             a = np.clip(np.array(solution.row_dual) / self.p, -DEAREST, DEAREST)
             self.found = value, a, np.maximum(np.array(solution.col_value), 0.0) / np.array(self.scales)
-        else:
-            self.model.clearSolver()
         return self.found

@@ -49,16 +49,15 @@ EDGE = 0.1
 
 @dataclass(eq=False)
 class Leaf:
-    """A box of laws of W, the line that bounds it, and where its program wanted to be; its halves, where it was cut."""
+    """A box of laws of W, the line that bounds it, and where its program wanted to be."""
 
     box: Box
     line: int
     wanted: Array | None = None
     priced: int = -1
     """For which multipliers of states its program was solved last."""
-    cut: tuple[int, int] | None = None
-    """The value along which it was cut, and where, in units of 2^-CUT_BITS."""
-    halves: tuple[Leaf, Leaf] | None = None
+    cut: tuple[tuple[int, int], Leaf, Leaf] | None = None
+    """The value along which it was cut, and where, in units of 2^-CUT_BITS; and its halves."""
 
 
 @dataclass(frozen=True)
@@ -280,9 +279,9 @@ class Branching:
         cut = round(float(t[w]) * (1 << CUT_BITS))
         low, high = box.low.copy(), box.high.copy()
         low[w] = high[w] = cut / (1 << CUT_BITS)
-        leaf.cut, leaf.wanted = (w, cut), None
-        leaf.halves = Leaf(Box(box.low, high), leaf.line), Leaf(Box(low, box.high), leaf.line)
-        return [half for half in leaf.halves if not half.box.empty]
+        halves = Leaf(Box(box.low, high), leaf.line), Leaf(Box(low, box.high), leaf.line)
+        leaf.cut, leaf.wanted = ((w, cut), *halves), None
+        return [half for half in halves if not half.box.empty]
 
     # -- what was found ---------------------------------------------------------------------
 
@@ -303,9 +302,10 @@ class Branching:
         stack = [self.root]
         while stack:
             leaf = stack.pop()
-            if leaf.cut is not None and leaf.halves is not None:
-                tree.append(leaf.cut)
-                stack += [leaf.halves[1], leaf.halves[0]]
+            if leaf.cut is not None:
+                cut, lower, upper = leaf.cut
+                tree.append(cut)
+                stack += [upper, lower]
             elif leaf.box.empty:
                 tree.append(())
             else:
