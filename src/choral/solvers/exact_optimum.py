@@ -31,15 +31,9 @@ def by_enumeration(
 ) -> Solution:
     """List the extreme points of S, then mix them by a linear program: at most nul(P)+1 codes, and what proves them best."""
     points = extreme_points(problem, None, should_stop, ahead)
-    return _best_of(
-        problem, points, free_states(problem), f"enumeration of {len(points)} extreme points, then the best mixture"
-    )
-
-
-def _best_of(problem: Problem, every: Sequence[ExtremePoint], free: list[int], how: str) -> Solution:
-    """The best mixture of all extreme points, and the multipliers that prove it; `free` as in `best_weights`."""
-    channel, multipliers = _mixed(problem, every, free)
-    return Solution(channel, vertex_bound(problem, every, multipliers), how)
+    channel, multipliers = _mixed(problem, points, free_states(problem))
+    how = f"enumeration of {len(points)} extreme points, then the best mixture"
+    return Solution(channel, vertex_bound(problem, points, multipliers), how)
 
 
 def _mixed(
@@ -109,8 +103,8 @@ def nothing_to_tell(problem: Problem, why: str) -> Solution:
 def two_ends(problem: Problem) -> Solution:
     """Nullity 1: S is a segment, and its two ends are the codes whatever the target is.
 
-    With n spanning Null(P), the ends are p - a·n and p + b·n for the largest a, b that keep them non-negative. Where the mass
-    of a state changes most, as a share, it determines a point of S best in floats.
+    With n spanning Null(P), the ends are p - a·n and p + b·n for the largest a, b that keep them non-negative,
+    and p is their mixture with weights b/(a+b) and a/(a+b).
     """
     matrix = incidence(problem)
     basis, _ = flint.fmpz_mat([list(matrix.rows[i]) for i in matrix.independent]).nullspace()
@@ -119,8 +113,14 @@ def two_ends(problem: Problem) -> Solution:
     a = min(p[s] / n[s] for s in range(problem.size) if n[s] > 0)
     b = min(p[s] / -n[s] for s in range(problem.size) if n[s] < 0)
     ends = [{s: p[s] + step * n[s] for s in range(problem.size) if p[s] + step * n[s]} for step in (-a, b)]
-    at = max(range(problem.size), key=lambda s: abs(n[s]) / p[s])
-    return _best_of(problem, ends, [at], "nullity 1: the two ends of S")
+    weights = [b / (a + b), a / (a + b)]
+    codes = [{s: u * mass for s, mass in end.items()} for u, end in zip(weights, ends, strict=True)]
+    cost = entropies(problem, ends)
+    at = max(range(problem.size), key=lambda s: abs(n[s]))
+    slope = Fraction(float(cost[1] - cost[0])) / ((a + b) * n[at])
+    multipliers = tuple(slope if s == at else Fraction(0) for s in range(problem.size))
+    bound = VertexBound(multipliers, tuple(ends))
+    return Solution(ExactChannel.from_joint(problem, codes), bound, "nullity 1: the two ends of S")
 
 
 def free_states(problem: Problem) -> list[int]:
