@@ -134,7 +134,14 @@ class _Work:
 def common_codes(joint: Floats, posterior: Floats, rarest: float) -> Floats:
     """p(s, y) with codes that are rarer than this joined, each with the one that this loses least with."""
     codes = joint[joint.sum(axis=1) > 0]
-    return _sums(_common(np.arange(len(codes)), codes @ posterior.T, rarest), codes)
+    while len(codes) > 1 and codes.sum(axis=1).min() < rarest:
+        i = int(codes.sum(axis=1).argmin())
+        law = codes @ posterior.T
+        loss = weighted_entropies(law + law[i]) - weighted_entropies(law)
+        loss[i] = math.inf
+        codes[int(loss.argmin())] += codes[i]
+        codes = np.delete(codes, i, axis=0)
+    return np.asarray(codes, dtype=np.float64)
 
 
 def _channel(joint: Floats) -> Floats:
@@ -159,13 +166,13 @@ def _sums(number: Numbers, rows: Floats) -> Floats:
 
 
 def _common(number: Numbers, law: Floats, rarest: float) -> Numbers:
-    """Numbers of codes of which those that are rarer than this are joined, each with the one that this loses least with."""
+    """Numbers of codes in an order, of which those that are rarer than this are joined with a neighbour, as loses least."""
     while number.max() and (sums := _sums(number, law)).sum(axis=1).min() < rarest:
         i = int(sums.sum(axis=1).argmin())
-        loss = weighted_entropies(sums + sums[i]) - weighted_entropies(sums)
-        loss[i] = math.inf
-        number = np.where(number == i, loss.argmin(), number)
-        number = np.where(number > i, number - 1, number)
+        alone = weighted_entropies(sums)
+        loss = weighted_entropies(sums[:-1] + sums[1:]) - alone[:-1] - alone[1:]
+        left = min((k for k in (i - 1, i) if 0 <= k < len(loss)), key=lambda k: loss[k])
+        number = np.where(number > left, number - 1, number)
     return number
 
 
