@@ -592,3 +592,10 @@ def test_the_private_code_in_place_of_one_within_a_tiny_budget_has_no_more_codes
     assert d.codes <= d.bounds.codes_at_most
     assert d.information >= ch.disclose(joint, "W").information - 1e-9
     assert d.verify()["verified"]
+
+
+@pytest.mark.parametrize("tol", [0, 5e-324, 1e-300, 1e-20])
+def test_a_tolerance_beyond_floats_asks_for_no_more_lines_than_there_may_be(tol):
+    d = ch.disclose(ch.examples.clinic(), "diagnosis", leakage={"smoker": "0.01"}, tol=tol, time_limit=1)
+    assert 0 < d.information <= d.upper_bound
+    assert d.verify()["verified"]

@@ -231,20 +231,19 @@ class _Run:
             or any(group.kind == "ratio" for group in self.all)
         ):
             return None, None
-        if not self._few(every.enough(ROOM * wanted(most)).lines):
+        cells = every.enough(ROOM * wanted(most), MOST_EVEN)
+        if cells is None or not self._fit(cells.lines):
             return None, None
         coarse = every.even(COARSE)
         lp = self.kept.solve(coarse.costs(), ROUGH * most, None, None, self.aim.stopped, None)
         told = max(every.prior_cost - every.cost(lp.z), known)
-        cells = every.enough(ROOM * wanted(told))
-        if not self._few(cells.lines):
+        cells = every.enough(ROOM * wanted(told), MOST_EVEN)
+        if cells is None or not self._fit(cells.lines):
             return None, None
         return cells.after(Next(coarse, lp.z, lp.nu)), ACCURACY * wanted(told)
 
-    def _few(self, lines: int) -> bool:
-        """Whether even cells may have so many lines, and these fit the memory."""
-        if lines > MOST_EVEN:
-            return False
+    def _fit(self, lines: int) -> bool:
+        """Whether so many lines fit the memory."""
         try:
             self.kept.check(lines)
         except TooLargeError:

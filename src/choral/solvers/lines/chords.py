@@ -218,9 +218,11 @@ class Chords:
         """So many cells of one width, as coordinates have it."""
         return self._with(np.linspace(self.at[0], self.at[-1], lines + 1))
 
-    def enough(self, wanted: float) -> Chords:
-        """Even cells with which the interval is about as wide as is wanted."""
+    def enough(self, wanted: float, most: int) -> Chords | None:
+        """Even cells with which the interval is about as wide as is wanted; None where so many would not do."""
         width = float(self.at[-1] - self.at[0])
+        if OF_WIDTH * width**2 >= most**2 * wanted:
+            return None
         return self.even(max(FIRST_LINES, math.ceil(width * math.sqrt(OF_WIDTH / wanted))))
 
     def after(self, last: Next[Chords]) -> Next[Chords]:
