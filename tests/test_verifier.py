@@ -525,3 +525,16 @@ def test_an_interrupt_is_one_line_and_says_nothing_holds(monkeypatch, capsys):
         command.run()
     assert ended.value.code == 130
     assert capsys.readouterr().err == "Interrupted: what was not checked yet is not said to hold.\n"
+
+
+@pytest.mark.parametrize(("information", "status"), [(None, 0), ("0.900000000000000", 1)])
+def test_with_standard_output_closed_the_status_says_whether_it_holds(information, status, tmp_path):
+    document = dict(ch.disclose(ch.examples.bsc_and_bec(), "W").document)
+    document["claims"] = document["claims"] | ({"information": information} if information else {})
+    file = tmp_path / "some.choral"
+    file.write_text(document_to_text(sealed(document)))
+    command = 'exec "$0" -I "$1" "$2" >&-'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, str(VERIFIER), str(file)], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (status, b"")

@@ -275,7 +275,8 @@ def run():
     gc.disable()  # nothing here refers to itself, and to look for that among millions of numbers takes time
     try:
         status = main(sys.argv[1:])
-        sys.stdout.flush()
+        if sys.stdout is not None:  # whoever closed it asks for the status alone
+            sys.stdout.flush()
     except BrokenPipeError:
         status = 1
         sys.stderr.close()
