@@ -6,7 +6,7 @@ import _signal as signal  # type: ignore[import-not-found]  # `signal` without w
 import os
 import sys
 import time
-from _thread import get_ident
+from _thread import get_ident, start_new_thread
 
 TYPE_CHECKING = False
 """As `typing` has it, which takes longer to load than all of this."""
@@ -62,9 +62,7 @@ class Patient:
             self.waiting = False
             raise KeyboardInterrupt
         self.waiting = True
-        import threading
-
-        threading.Thread(target=self.wait, daemon=True).start()
+        start_new_thread(self.wait, ())  # `threading` may be what is being loaded
 
     def now(self) -> None:
         """Raise what waits."""
