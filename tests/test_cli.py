@@ -87,6 +87,8 @@ def test_bounds_of_a_table(table):
         (["bounds", "TABLE", "--reveal", "outcome", "--protect", "outcome"], ["revealed and protected"]),
         (["bounds", "none.csv"], ["none.csv", "cannot be read"]),
         (["bounds", "table.xlsx"], ["not a .csv"]),
+        (["bounds", f"{'x' * 300}.csv"], ["too long", "Give a shorter one"]),
+        (["fit", f"{'x' * 300}.csv", "--time-limit", "1"], ["too long", "Give a shorter one"]),
         (["bounds", "example:clinics"], ["Did you mean 'clinic'"]),
         (["bounds", "example:noisy_copies:99"], ["1 to 12"]),
         (["bounds", "BROKEN"], ["Line 3", "1 fields"]),

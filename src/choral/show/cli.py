@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -49,6 +50,10 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        _fail(ChoralError(f"The file name {error.filename!r} is too long for this system.", "Give a shorter one."))
 
 
 def _fail(error: ChoralError) -> None:
