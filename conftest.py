@@ -29,6 +29,9 @@ from hypothesis import settings
 from choral import files
 from choral.show import progress
 
+collect_ignore = ["tests/apart.py"]
+"""A program that tests run, not a module: it reads what it is given."""
+
 SECONDS = {
     test: float(seconds)
     for seconds, test in (

@@ -84,6 +84,9 @@ def test_a_claim_that_fails_is_the_same_apart_and_here(many, here, monkeypatch):
         "import sys; sys.stdin.read(); print('{}'[:1]); sys.exit(1)",
         "import sys; sys.stdin.read(); print(chr(123) + '\"verified\": false' + chr(125)); sys.exit(0)",
         "import sys; sys.stdin.read(); print(chr(123) + '\"verified\": true' + chr(125)); sys.exit(3)",
+        "import sys; sys.stdin.read(); print('{}'); sys.exit(0)",
+        "import sys; sys.stdin.read(); print('1'); sys.exit(0)",
+        "import sys; sys.stdin.read(); print('[]'); sys.exit(1)",
         "raise SystemExit(2)",
     ],
 )

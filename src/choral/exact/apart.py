@@ -30,15 +30,16 @@ def verified_apart(pieces: Iterable[str], states: int) -> dict[str, Any] | None:
     None says nothing of the document: there are few states, or one core, or the other process was lost. Raises `ClaimFailed`
     with the claim that fails.
     """
-    said = said_apart(pieces, states, ["--json"])
+    said, status = said_apart(pieces, states, ["--json"]) or ("", None)
     try:
-        found: dict[str, Any] = json.loads(said[0]) if said else {}
-    except ValueError:
+        found: dict[str, Any] = json.loads(said)
+        if status == 0 and found["verified"] is True:
+            return found
+        failed = ClaimFailed(found["claim"], found["reason"]) if status == 1 else None
+    except (KeyError, TypeError, ValueError):  # it is another program that answers
         return None
-    if said and said[1] == 0 and found["verified"] is True:
-        return found
-    if said and said[1] == 1:
-        raise ClaimFailed(found["claim"], found["reason"])
+    if failed is not None:
+        raise failed
     return None
 
 
