@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from choral.problem.kernel import Floats
-from choral.solvers.lines.budget_program import Answer, Group
+from choral.solvers.lines.budget_program import Group
 
 FREE = 1e-11
 """A price below this, in bits per bit, is none."""
@@ -34,11 +34,11 @@ def conic(
     groups: Sequence[Group],
     seconds: float,
     accuracy: float = TIGHTEST,
-) -> Answer | None:
+) -> tuple[Floats, Floats] | None:
     """Minimise Σ p_s x_sl cost_sl over x_sl = p(l | s) within the budgets.
 
     Beside x there are, for leaking groups, the masses of values and of lines, so that cones have few entries, and entropies.
-    The accuracy is in nats.
+    The accuracy is in nats. What comes back are masses and multipliers, as programs within budgets have them.
     """
     N, L = cost.shape
     r = M.shape[1]
@@ -105,7 +105,6 @@ def conic(
     for group, (first, second) in zip(groups, places, strict=True):
         if group.kind == "ratio":
             by_group.append((dual[second] - dual[first] / group.amount).reshape(L, group.values))
-            prices.append(0.0)
             continue
         price = float(dual[first][0])
         if price <= FREE:
@@ -119,7 +118,7 @@ def conic(
         bits = price * math.log(2)
         by_group.append(bits * (SLACK - np.log2(law)))
         prices.append(bits)
-    return Answer(nu, by_group, prices, shares_)
+    return shares_ * p[:, None], np.hstack([nu, *by_group, np.tile(prices, (L, 1))])
 
 
 class _Program:

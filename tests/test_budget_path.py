@@ -1,7 +1,6 @@
 """The interior point for budgets: its answers are a conic solver's, and what its multipliers prove holds."""
 
 import math
-from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
 
@@ -21,9 +20,10 @@ from choral.problem.question import Question
 from choral.problem.solution import ExactChannel, Status
 from choral.solvers.lines import budget_path, budgeted, columns, memory
 from choral.solvers.lines.beside import Beside
-from choral.solvers.lines.budget_path import Warm, by_interior_point
-from choral.solvers.lines.budget_program import budgeted_groups, proved
+from choral.solvers.lines.budget_path import WithinBudgets
+from choral.solvers.lines.budget_program import budgeted_groups
 from choral.solvers.lines.budgeted import by_lines_within
+from choral.solvers.lines.cells import EVERY
 from choral.solvers.lines.chords import ENTROPY, Chords
 from choral.solvers.lines.chunks import Chunks, threads
 from choral.solvers.lines.newton import LinesFirst, StatesFirst
@@ -40,19 +40,21 @@ def law(seed, sizes=(3, 5, 8), targets=2):
 
 
 def program(seed, leakage, protect=("A", "B"), sizes=(3, 5, 8), ratio=None):
-    """Costs of the first lines, p, M, and the groups."""
+    """Costs of the first lines, and what channels must keep."""
     question = Question("W", list(protect), ["A", "B", "C"], leakage=leakage, ratio=ratio)
     problem = problem_of(law(seed, sizes), question)
     p = problem.prior / problem.prior.sum()
     M = constraints(problem)[1]
-    costs, groups = Chords.over(ENTROPY, p, M, problem.posterior()[1]).first().costs(), budgeted_groups(problem)
-    order = np.lexsort(budget_path.columns(M, groups).T)
-    groups = [replace(group, given=group.given[order]) for group in groups]
-    return costs[order], p[order], M[order], groups
+    costs = Chords.over(ENTROPY, p, M, problem.posterior()[1]).first().costs()
+    return costs, WithinBudgets(p, M, groups=tuple(budgeted_groups(problem)))
 
 
-def cost_of(answer, cost, p):
-    return float((answer.shares * p[:, None] * cost).sum())
+def solved(kept, cost, z=None, nu=None, stop=lambda: False):
+    return kept.solve(cost, ACCURACY, z, nu, stop, None)
+
+
+def path_of(kept, cost, chunks):
+    return budget_path._Path(cost[kept.order], kept.ordered, 0.0, None, None, chunks)
 
 
 BUDGETS = [
@@ -74,44 +76,42 @@ BUDGETS = [
 def test_channel_and_multipliers_meet_and_a_conic_solver_agrees(seed, budgets):
     """The multipliers of either prove less than the channel costs: a conic solver sometimes ends far from the optimum."""
     leakage, ratio = budgets
-    cost, p, M, groups = program(seed, leakage, ratio=ratio)
-    own = by_interior_point(cost, p, M, groups, ACCURACY)
-    other = conic(cost, p, M, groups, math.inf, 1e-9)
-    assert own is not None
-    bound = proved(cost, p, M, groups, own)
-    assert cost_of(own, cost, p) - ACCURACY - 1e-9 <= bound <= cost_of(own, cost, p) + 1e-9
-    assert proved(cost, p, M, groups, other) <= cost_of(own, cost, p) + 1e-9
-    z = own.shares * p[:, None]
-    assert np.abs(z.T @ M).max(initial=0.0) <= 1e-8
-    for group, nu, price in zip(groups, own.by_group, own.prices, strict=True):
+    cost, kept = program(seed, leakage, ratio=ratio)
+    own = solved(kept, cost)
+    other = conic(cost, kept.p, kept.M, kept.groups, math.inf, 1e-9)
+    bound = kept.bound(cost, EVERY, own.nu)
+    assert own.primal == pytest.approx(np.vdot(own.z, cost))
+    assert own.primal - ACCURACY - 1e-9 <= bound <= own.primal + 1e-9
+    assert kept.bound(cost, EVERY, other[1]) <= own.primal + 1e-9
+    assert np.abs(own.z.T @ kept.M).max(initial=0.0) <= 1e-8
+    for group in kept.groups:
         if group.kind == "ratio":
-            assert group.keeps_ratio(z)
+            assert group.keeps_ratio(own.z)
         else:
-            assert group.leak(z) <= group.amount + 1e-12
-            assert (np.exp2(-nu / price).sum(axis=1) <= 1).all()  # what a price asks of multipliers
+            assert group.leak(own.z) <= group.amount + 1e-12
+    for spot, price in zip(kept.spots, own.nu[0, len(kept.rows.T) :], strict=False):
+        assert (np.exp2(-own.nu[:, spot] / price).sum(axis=1) <= 1).all()  # what a price asks of multipliers
 
 
 def test_it_begins_where_another_budget_ended():
-    cost, p, M, groups = program(5, {"A": "0.01", "B": "0.02"})
-    before = by_interior_point(cost, p, M, groups, ACCURACY)
-    start = Warm(before.shares * p[:, None], before)
+    cost, kept = program(5, {"A": "0.01", "B": "0.02"})
+    before = solved(kept, cost)
     for leakage in ({"A": "0.02", "B": "0.04"}, {"A": "0.005", "B": "0.01"}):
-        wanted = program(5, leakage)[3]
-        cold, warm = (by_interior_point(cost, p, M, wanted, ACCURACY, s) for s in (None, start))
-        assert cost_of(warm, cost, p) == pytest.approx(cost_of(cold, cost, p), abs=2 * ACCURACY)
-        assert all(g.leak(warm.shares * p[:, None]) <= g.amount + 1e-12 for g in wanted)
+        wanted = program(5, leakage)[1]
+        cold, warm = solved(wanted, cost), solved(wanted, cost, before.z, before.nu)
+        assert warm.primal == pytest.approx(cold.primal, abs=2 * ACCURACY)
+        assert all(g.leak(warm.z) <= g.amount + 1e-12 for g in wanted.groups)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize(("leakage", "ratio"), [BUDGETS[i] for i in (0, 2, 4, 5, 7)])
 def test_a_step_is_what_its_equations_say_in_every_order(monkeypatch, leakage, ratio, workers):
     """Also where some groups stay private, codes of lines are nearly empty, or threads share the work; all written out."""
-    cost, p, M, groups = program(5, leakage, ratio=ratio)
+    cost, kept = program(5, leakage, ratio=ratio)
     with np.errstate(all="ignore"), threads(workers) as pool:
-        chunks = Chunks(len(p), -(-len(p) // workers), pool, workers)
-        path = budget_path._Path(cost, p, M, groups, 0.0, None, chunks)
-        assert len(path.alike.rows) < len(p) / 2
-        follow_and_check(monkeypatch, path, cost, p, M, groups)
+        path = path_of(kept, cost, Chunks(len(cost), -(-len(cost) // workers), pool, workers))
+        assert len(path.alike.rows) < len(cost) / 2
+        follow_and_check(monkeypatch, path, cost, path.p, path.within.M, kept.groups)
 
 
 def follow_and_check(monkeypatch, path, cost, p, M, groups):
@@ -127,7 +127,7 @@ def follow_and_check(monkeypatch, path, cost, p, M, groups):
         scale = max(np.abs(moves[0][0]).max(), 1e-300)
         for lam, nu, price, pull in moves:
             dz = -path.main.z + d * (lam[:, None] + path.M @ nu.T)
-            assert np.abs(dz.sum(axis=1) - system.of_states).max() <= 1e-6 * p.max()
+            assert np.abs(dz.sum(axis=1) - path.row_gap).max() <= 1e-6 * p.max()
             rows = dz.T @ path.M
             assert np.abs(rows[:, :r] - system.of_lines[:, :r]).max(initial=0.0) <= 1e-6 * rows.max()
             at = r
@@ -142,9 +142,9 @@ def follow_and_check(monkeypatch, path, cost, p, M, groups):
                 at += group.values
             room, most = path.beside[1], np.abs(pull).max(initial=1e-300)
             moved = -room.z - room.d * pull  # what sides have left, aimed at nothing
-            assert np.abs(room.z + moved - path.sides(path.main.z + dz)).max(initial=0.0) <= 1e-6 * room.z.max(
-                initial=1.0
-            )
+            assert np.abs(room.z + moved - path.sides((path.main.z + dz).T @ path.M)).max(
+                initial=0.0
+            ) <= 1e-6 * room.z.max(initial=1.0)
             at = path.v
             for group in (group for group in groups if group.kind == "ratio"):
                 low, high = np.hsplit(pull, 2)
@@ -163,7 +163,7 @@ def follow_and_check(monkeypatch, path, cost, p, M, groups):
 
 def test_whatever_ends_it_the_best_channel_and_bound_are_there(monkeypatch):
     """Where floats are exhausted, and where time is over, after any number of steps; a channel always keeps its budgets."""
-    cost, p, M, groups = program(5, {"A": "0.01"}, protect=("A", "B"), ratio={"B": "1.1"})
+    cost, kept = program(5, {"A": "0.01"}, protect=("A", "B"), ratio={"B": "1.1"})
 
     def fails(left):
         def step(path, *others, usual=budget_path._Path.step):
@@ -178,29 +178,26 @@ def test_whatever_ends_it_the_best_channel_and_bound_are_there(monkeypatch):
     for steps in range(16):
         with monkeypatch.context() as patched:
             patched.setattr(budget_path._Path, "step", fails([steps]))
-            found = by_interior_point(cost, p, M, groups, ACCURACY)
-        if found is None:
-            continue
-        gaps.append(found.gap)
-        assert found.gap == pytest.approx(cost_of(found, cost, p) - proved(cost, p, M, groups, found), abs=1e-9)
-        z = found.shares * p[:, None]
-        assert groups[0].leak(z) <= groups[0].amount + 1e-12
-        assert groups[1].keeps_ratio(z)
-    assert len(gaps) > 12
+            found = solved(kept, cost)
+        gaps.append(found.primal - found.dual)
+        assert found.primal == pytest.approx(np.vdot(found.z, cost))
+        assert found.dual == pytest.approx(kept.bound(cost, EVERY, found.nu), abs=1e-9)
+        assert kept.keeps(found.z)
     assert max(gaps) > 100 * ACCURACY
     assert min(gaps) <= ACCURACY
     asked = []
-    stopped = by_interior_point(cost, p, M, groups, ACCURACY, None, lambda: asked.append(1) or len(asked) == 3)
-    assert len(asked) == 3  # once in every step
-    assert proved(cost, p, M, groups, stopped) <= cost_of(stopped, cost, p)
-    late = by_interior_point(cost, p, M, groups, ACCURACY, None, lambda: True)  # no time is left
-    assert proved(cost, p, M, groups, late) <= cost_of(found, cost, p) <= cost_of(late, cost, p)
+    stopped = solved(kept, cost, stop=lambda: asked.append(1) or len(asked) >= 3)
+    assert stopped.status == "stopped"
+    assert len(asked) == 4  # once in every step, and at the end
+    assert stopped.dual <= stopped.primal
+    late = solved(kept, cost, stop=lambda: True)  # no time is left
+    assert late.dual <= found.primal <= late.primal
 
 
 @pytest.mark.parametrize("budget", [{"leakage": {"A": "0.01", "B": "0.02"}}, {"ratio": {"A": "21/20", "B": "2"}}])
 def test_memory_that_would_not_suffice_is_said_before_it_is_taken(monkeypatch, budget):
     monkeypatch.setattr(memory, "available", lambda: 1e5)
-    monkeypatch.setattr(budgeted, "by_interior_point", lambda *_: pytest.fail("it was taken"))
+    monkeypatch.setattr(budgeted.WithinBudgets, "solve", lambda *_: pytest.fail("it was taken"))
     with pytest.raises(
         ch.errors.TooLargeError, match=r"over 119 states and 16 lines, .* takes .* GB.*About \d+ states"
     ):
@@ -331,8 +328,8 @@ def test_what_is_said_to_be_the_optimum_is_within_the_tolerance(asked):
 
 def test_multipliers_keep_what_prices_ask_however_small_these_are():
     """Σ 2^(-ν/λ) ≤ 1 for the floats as they are, in sixty digits: added to a large ν, what mends it is rounded away."""
-    cost, p, M, groups = program(5, {"A": "0.01", "B": "0.02"})
-    path = budget_path._Path(cost, p, M, groups, 0.0, None, Chunks(len(p), len(p), None, 1))
+    cost, kept = program(5, {"A": "0.01", "B": "0.02"})
+    path = path_of(kept, cost, Chunks(len(cost), len(cost), None, 1))
     draw = np.random.default_rng(3)
     for size in (1e-14, 1e-9, 1e-4, 1.0):
         path.nu[:] = draw.normal(size=path.nu.shape) * 10.0
@@ -340,7 +337,7 @@ def test_multipliers_keep_what_prices_ask_however_small_these_are():
         proving, start = path.normal(), path.r
         with localcontext() as context:
             context.prec = 60
-            for group, price in zip(groups, path.price, strict=True):
+            for group, price in zip(kept.groups, path.price, strict=True):
                 for row in proving[:, start : start + group.values].tolist():
                     assert sum((-Decimal(nu) / Decimal(float(price))).exp() for nu in row) <= 1
                 start += group.values

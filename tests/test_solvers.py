@@ -717,7 +717,7 @@ def test_one_search_whatever_is_to_be_kept(seed):
     p, M, q = random_binary(seed, 30, 4)
     Q = np.column_stack([1 - q, q])
     cells = [lambda: Chords.over(ENTROPY, p, M, q), lambda: Simplices.over(p, Q, 1e-6, lambda: False)]
-    kept = Equations(p, M), WithinBudgets(p, M, ())
+    kept = Equations(p, M), WithinBudgets(p, M)
     found = [enclosed(begun(), some, Aim(rel_tol=1e-3)) for begun in cells for some in kept]
     assert max(one.information for one in found) <= min(one.upper_bound for one in found) + 1e-9
     assert all(one.gap <= 1e-3 * one.information + 1e-9 for one in found)

@@ -15,32 +15,32 @@ multipliers of the values are ν_l = Tᵀ π_l.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from choral.problem.kernel import Floats
-from choral.solvers.lines.budget_program import Answer, Group, Multipliers
+from choral.solvers.lines.budget_program import PRIVATE, Budgets
+from choral.solvers.lines.cells import EVERY
 from choral.solvers.lines.central_path import TINY, WARM_FLOOR, CentralPath, Pairs, Way
 from choral.solvers.lines.chunks import WORTH_THREADS, Array, Chunks, cores, threads
-from choral.solvers.lines.columns import Alike, Columns
+from choral.solvers.lines.columns import Columns
 from choral.solvers.lines.elimination import least_work, works
 from choral.solvers.lines.newton import LinesFirst, StatesFirst
 from choral.solvers.lines.partition import Sizes
-from choral.solvers.lines.program import Stop, Watch
+from choral.solvers.lines.program import LPResult, Status, Stop, Watch
 
 ITERATIONS = 30
 """At most: ten to twenty reach what is asked for, or nothing does."""
 NEARLY = 10.0
 """Times the accuracy asked for that will do where floats are exhausted."""
-PRIVATE = 1e-8
-"""What the equations of private groups may miss; those of states and budgets are restored, at a cost that is counted."""
 LOST = 1e-12
 """By so much states' masses are missed where steps lose digits: they begin without missing any."""
 WARM_MIX, WARM_BOOST = 0.05, 3.0
 """A warm start: the share of the uniform channel, and the barrier in units of its complementarity."""
+LEAST_PRICE = 1e-6
+"""... and no budget is for nothing."""
 ROOM = 1e-3
 """Share of a budget that a warm start leaves free ..."""
 WITHIN = 1e-9
@@ -61,52 +61,36 @@ FINEST = 1e-9
 
 
 @dataclass(frozen=True)
-class Warm:
-    """Where to begin: masses, and multipliers, with prices in bits per bit.
+class WithinBudgets(Budgets):
+    """Programs over the channels within the budgets, by the interior point."""
 
-    Of budgets in bits alone: where there are factors, steps from what another program gave are short.
-    """
+    def solve(
+        self, C: Floats, accuracy: float, z: Floats | None, nu: Floats | None, stop: Stop, watch: Watch | None
+    ) -> LPResult:
+        """The best channel and multipliers that are found, to this accuracy (bits) or as near to it as floats allow.
 
-    z: Floats
-    multipliers: Multipliers
-
-
-def by_interior_point(
-    cost: Floats,
-    p: Floats,
-    M: Floats,
-    groups: Sequence[Group],
-    accuracy: float,
-    start: Warm | None = None,
-    should_stop: Stop | None = None,
-    watch: Watch | None = None,
-) -> Answer | None:
-    """The best that is found of the program's answer, to this accuracy (bits) or as near to it as floats allow.
-
-    None where no channel was found; `start` may be any channel.
-    """
-    states, lines = cost.shape
-    order = np.lexsort(columns(M, groups).T)  # states that are alike in these come next to one another
-    cost, p, M = cost[order], p[order], M[order]
-    groups = [replace(group, given=group.given[order]) for group in groups]
-    start = None if start is None else replace(start, z=start.z[order])
-    alike = Alike.of(columns(M, groups))
-    large = min(works(Sizes(states, alike.M.shape[1], len(alike.rows)), lines).values()) >= WORTH_THREADS
-    workers = cores() if large else 1
-    with np.errstate(all="ignore"), threads(workers) as pool:
-        path = _Path(cost, p, M, groups, accuracy, start, Chunks.of_states(states, lines, pool, workers))
-
-        def over() -> bool:
-            return (should_stop is not None and should_stop()) or not math.isfinite(path.cost - path.bound)
-
-        steps, _ = path.follow(ITERATIONS, over, watch)
-        answer = path.answer(steps)
-        return None if answer is None else replace(answer, shares=answer.shares[np.argsort(order)])
-
-
-def columns(M: Floats, groups: Sequence[Group]) -> Floats:
-    """Private rows, values of groups with a budget in bits, and values of those with a factor; one row per state."""
-    return np.hstack([M, *(group.given for kind in ("leakage", "ratio") for group in groups if group.kind == kind)])
+        Where there are factors it does not begin from another program's: steps from there are short.
+        """
+        lines = C.shape[1]
+        if not self.width:  # each state takes the line that costs least
+            z = np.where(np.arange(lines) == C.argmin(axis=1)[:, None], self.p[:, None], 0.0)
+            cost = float(np.vdot(z, C))
+            return LPResult(z, np.zeros((lines, 0)), cost, cost, 0, "optimal")
+        if not self.groups:
+            return super().solve(C, accuracy, z, nu, stop, watch)
+        if z is None or nu is None or len(self.in_bits) < len(self.groups):
+            z = nu = None
+        order, accuracy = self.order, max(accuracy, FINEST)
+        workers = cores() if min(works(self.sizes, lines).values()) >= WORTH_THREADS else 1
+        with np.errstate(all="ignore"), threads(workers) as pool:
+            chunks = Chunks.of_states(len(C), lines, pool, workers)
+            path = _Path(C[order], self.ordered, accuracy, None if z is None else z[order], nu, chunks)
+            steps, _ = path.follow(ITERATIONS, lambda: stop() or not math.isfinite(path.cost - path.bound), watch)
+            if not math.isfinite(path.gap):
+                path.keep()
+        ended: Status = "optimal" if path.gap <= NEARLY * accuracy else "stalled"
+        found = path.kept[np.argsort(order)]
+        return LPResult(found, path.proof, path.least_cost, path.bound, steps, "stopped" if stop() else ended)
 
 
 class _Path(CentralPath):
@@ -119,57 +103,49 @@ class _Path(CentralPath):
     correctors = 1  # solves cost a fifth of a factorisation here
 
     def __init__(
-        self,
-        cost: Floats,
-        p: Floats,
-        M: Floats,
-        groups: Sequence[Group],
-        accuracy: float,
-        start: Warm | None,
-        chunks: Chunks,
+        self, cost: Floats, within: Budgets, accuracy: float, z: Floats | None, nu: Floats | None, chunks: Chunks
     ) -> None:
-        self.groups, self.accuracy = groups, accuracy
-        leaking = [group for group in groups if group.kind == "leakage"]
-        bounded = [group for group in groups if group.kind == "ratio"]
-        H = columns(M, groups)
-        super().__init__(cost, p, H, chunks)
-        self.alike = Alike.of(H)
-        self.sizes, factors = ([group.values for group in some] for some in (leaking, bounded))
-        self.r, self.v = M.shape[1], M.shape[1] + sum(self.sizes)
+        self.within, self.accuracy, self.alike = within, accuracy, within.alike
+        super().__init__(cost, within.p, within.rows, chunks)
+        leaking, bounded = within.in_bits, within.groups[len(within.in_bits) :]
+        self.sizes = [group.values for group in leaking]
+        self.r, self.v = within.M.shape[1], within.M.shape[1] + sum(self.sizes)
         self.of = np.repeat(np.arange(len(leaking)), self.sizes)
         self.member = (self.of[:, None] == np.arange(len(leaking))).astype(np.float64)
         self.least = np.array([-group.entropy for group in leaking])
         self.most = np.array([group.amount * math.log(2) - group.entropy for group in leaking])
+        factors = [group.values for group in bounded]
         of = np.repeat(np.arange(len(bounded)), factors)
         factor = np.repeat([group.amount for group in bounded], factors)
-        marginal = p @ H[:, self.v :]
+        marginal = self.p @ self.M[:, self.v :]
         whole, each = (of[:, None] == of) * marginal[:, None], np.eye(len(of))
         self.T = np.vstack([each - whole / factor[:, None], whole * factor[:, None] - each])
         self.even = self.T @ marginal  # of a line that ignores the state, by its mass
-        self.beside = self.begin(start)
-        self.proof = self.nu, self.price
-        self.least_cost, self.kept = math.inf, self.main.z.copy()
-
-    @property
-    def price(self) -> Floats:
-        """Of each budget in bits."""
-        return self.beside[0].s
+        self.kept = np.repeat(self.p[:, None] / cost.shape[1], cost.shape[1], axis=1)  # within every budget
+        self.least_cost = float(np.vdot(self.kept, cost))
+        self.proof = np.zeros((cost.shape[1], within.width))
+        self.bound = within.bound(cost, EVERY, self.proof)
+        self.beside = [Pairs(*pair, Chunks(len(pair[0]), max(1, len(pair[0])), None, 1)) for pair in self.pairs(z, nu)]
 
     # -- what follows from the variables
 
-    def values(self, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """u, m and log q of budgets in bits."""
-        u, m = z.T @ self.M[:, self.r : self.v], z.sum(axis=0)
-        return u, m, np.log(np.maximum(u, TINY) / np.maximum(m, TINY)[:, None])
+    @property
+    def price(self) -> Floats:
+        """Of each budget in bits, per nat."""
+        return self.beside[0].s
 
-    def told(self, z: Floats) -> Floats:
+    def values(self, seen: Floats, m: Floats) -> tuple[Floats, Floats]:
+        """u and log q of budgets in bits, by what masses see of the rows, and those of lines."""
+        u = seen[:, self.r : self.v]
+        return u, np.log(np.maximum(u, TINY) / np.maximum(m, TINY)[:, None])
+
+    def told(self, u: Floats, log: Floats) -> Floats:
         """Σ u log q of each group: its entropy given the line, negative, in nats."""
-        u, _, log = self.values(z)
         return np.asarray((u * log).sum(axis=0) @ self.member)
 
-    def sides(self, z: Floats) -> Floats:
+    def sides(self, seen: Floats) -> Floats:
         """T u of factors, for every line."""
-        return np.asarray((z.T @ self.M[:, self.v :]) @ self.T.T)
+        return np.asarray(seen[:, self.v :] @ self.T.T)
 
     def net(self) -> Floats:
         """Of factors the multipliers of one side less those of the other: they prove more than both."""
@@ -177,8 +153,8 @@ class _Path(CentralPath):
         return np.asarray(one - other)
 
     def normal(self) -> Floats:
-        """The multipliers, so that they prove a bound."""
-        proving = self.nu.copy()
+        """The multipliers, so that they prove a bound, and the prices."""
+        proving = np.hstack([self.nu, np.tile(self.price * math.log(2), (len(self.nu), 1))])
         if self.sizes:
             prices = self.price[self.of]
             x = -self.nu[:, self.r : self.v] / prices
@@ -186,71 +162,54 @@ class _Path(CentralPath):
             log = np.log(np.exp(x) @ self.member) + SLACK
             proving[:, self.r : self.v] = prices * (log[:, self.of] - x)  # a sum with ν would round it away
         private = proving[:, : self.r]
-        private -= (
-            self.main.z.sum(axis=0) @ private
-        )  # what all lines have in common proves nothing, and rounds much away
-        net = self.net()
-        proving[:, self.v :] = np.hstack([np.maximum(net, 0.0), np.maximum(-net, 0.0)]) @ self.T
+        private -= self.main.z.sum(axis=0) @ private  # what lines have in common proves nothing, and rounds much away
+        proving[:, self.v : self.nu.shape[1]] = self.net()
         return proving
 
     # -- where it begins
 
-    def begin(self, start: Warm | None) -> list[Pairs]:
-        """A point inside: from a channel with one code per line, or from the uniform one; what budgets have left there."""
-        C, p, z = self.C, self.p, self.uniform.copy()
-        if start is not None:
-            z = self.inside((1 - WARM_MIX) * np.maximum(start.z, 0.0) + WARM_MIX * z)
-        left, sides, log = np.maximum(self.most - self.told(z), TINY), self.sides(z), self.values(z)[2]
-        self.main.z[:] = z
-        if start is None:
-            barrier = float((p * (C.max(axis=1) - C.min(axis=1))).max()) / C.shape[1]
-            price, pull = barrier / left, barrier / sides
-            self.nu[:, self.r : self.v] = -price[self.of] * log
-            self.nu[:, self.v :] = pull @ self.T
-            self.centred(barrier)
-        else:
-            given = start.multipliers
-            price, pull = np.maximum(np.array(given.prices) / math.log(2), 1e-6), sides
-            self.nu[:] = np.hstack([given.nu, *given.by_group])
-            idle = (np.array(given.prices) == 0)[self.of]
-            self.nu[:, self.r :][:, idle] = (-price[self.of] * log)[:, idle]
-            barrier = self.centred(boost=WARM_BOOST)
-            price = np.maximum(price, barrier / left)
-            np.maximum(z, WARM_FLOOR * barrier / self.main.s, out=self.main.z)
-            self.main.z *= (p / self.main.z.sum(axis=1))[:, None]
+    def pairs(self, z: Floats | None, nu: Floats | None) -> list[tuple[Floats, Floats]]:
+        """Begin inside: at a channel with one code per line, or at the uniform one; what budgets leave there, with prices."""
+        if nu is not None:
+            self.nu[:] = nu[:, : self.nu.shape[1]]
+        barrier = self.begin(z, WARM_MIX, WARM_BOOST)
+        self.main.z *= (self.p / self.main.z.sum(axis=1))[:, None]
+        seen = self.main.z.T @ self.M
+        u, log = self.values(seen, self.main.z.sum(axis=0))
+        left, sides = np.maximum(self.most - self.told(u, log), TINY), self.sides(seen)
+        if nu is not None:
+            price = np.maximum(nu[0, self.nu.shape[1] :] / math.log(2), LEAST_PRICE)
             left = np.maximum(left, WARM_FLOOR * barrier / price)
-        return [Pairs(a, b, Chunks(len(a), max(1, len(a)), None, 1)) for a, b in ((left, price), (sides, pull))]
+            return [(left, np.maximum(price, barrier / left)), (sides, sides)]
+        price, pull = barrier / left, barrier / sides
+        self.nu[:, self.r : self.v] = -price[self.of] * log
+        self.nu[:, self.v :] = pull @ self.T
+        self.centred(barrier)
+        return [(left, price), (sides, pull)]
 
     def inside(self, z: Floats, room: float = ROOM) -> Floats:
         """Masses mixed with those of codes that ignore the state until they are within the budgets: these are convex."""
-        law = z.sum(axis=0) / z.sum()
+        m, seen = z.sum(axis=0), z.T @ self.M
         most = self.least + (1 - room) * (self.most - self.least)
-        over = np.maximum(self.told(z) - most, 0.0)
+        over = np.maximum(self.told(*self.values(seen, m)) - most, 0.0)
+        law = m / m.sum()
         even = law[:, None] * self.even
-        sides = self.sides(z)
-        short = np.maximum(room * even - sides, 0.0)
+        short = np.maximum(room * even - self.sides(seen), 0.0)
         shares = over / (over + most - self.least), short / (short + (1 - room) * even)
         share = max(float(part.max(initial=0.0)) for part in shares)
         return z if share == 0 else (1 - share) * z + share * self.p[:, None] * law
 
     # -- the steps
 
-    def look(self) -> float:
+    def judge(self) -> None:
         """The gap is that between the best channel within the budgets and what is proved."""
         self.nu[:, self.v :] = self.beside[1].s @ self.T
         proving = self.normal()
-        bound = float(self.p @ (self.C - self.M @ proving.T).min(axis=1)) - float(self.price @ self.most)
+        bound = self.within.bound(self.C, EVERY, proving)
         if bound > self.bound:
-            proving[:, self.v :] = self.net()
-            self.bound, self.proof = bound, (proving, self.price.copy())
-        for pairs in (self.main, *self.beside):
-            np.divide(pairs.z, pairs.s, out=pairs.d)
-        self.system = _Newton(self)
-        z = self.main.z
-        self.cost = float(np.vdot(z, self.C))
+            self.bound, self.proof = bound, proving
         if self.cost - self.bound <= NEARLY * self.accuracy:
             self.keep()
-        return sum(float(np.vdot(pairs.z, pairs.s)) for pairs in (self.main, *self.beside))
 
     def keep(self) -> None:
         """This channel, brought within the budgets, if it is the best; the gap is that between what is kept and the bound."""
@@ -267,30 +226,12 @@ class _Path(CentralPath):
 
     def factorise(self) -> None:
         """In the order of least work."""
-        self.system.factorise()
+        self.system = _Newton(self)
 
     def way(self) -> tuple[Way, list[Array]]:
         """What budgets have left moves against their multipliers."""
         lam, nu, price, pull = self.system.direction(self.main.g, *(pairs.g for pairs in self.beside))
         return Way(lam, nu), [-price, -pull]
-
-    def answer(self, steps: int) -> Answer | None:
-        """After so many steps the best channel, within the budgets up to rounding, and what proves most; None without one."""
-        if not math.isfinite(self.gap):
-            self.keep()
-        if not math.isfinite(self.gap):
-            return None
-        proving, prices = self.proof
-        bits = iter([float(price) * math.log(2) for price in prices])
-        starts = {"leakage": self.r, "ratio": self.v}
-        by_group, priced = [], []
-        for group in self.groups:
-            start = starts[group.kind]
-            starts[group.kind] += group.values
-            by_group.append(proving[:, start : start + group.values])
-            priced.append(next(bits) if group.kind == "leakage" else 0.0)
-        shares = self.kept / self.kept.sum(axis=1, keepdims=True)
-        return Answer(proving[:, : self.r], by_group, priced, shares, self.gap, steps)
 
 
 class _Newton:
@@ -305,37 +246,29 @@ class _Newton:
     """
 
     def __init__(self, path: _Path) -> None:
-        self.path = path
-        z = path.main.z
-        u, self.m, log = path.values(z)
+        self.path, self.m = path, path.main.z.sum(axis=0)
+        u, log = path.values(path.moments, self.m)
         self.prices = prices = path.price[path.of]
-        self.of_states = path.p - z.sum(axis=1)
-        self.of_budgets = path.most - (u * log).sum(axis=0) @ path.member - path.beside[0].z
-        self.of_sides = path.beside[1].z - path.sides(z)
+        self.of_budgets = path.most - path.told(u, log) - path.beside[0].z
+        self.of_sides = path.beside[1].z - path.sides(path.moments)
         ratio = np.minimum(-path.nu[:, path.r : path.v] / prices, LARGEST)
         by_ratio = self.m[:, None] * np.exp(ratio)
         idle = (self.m < IDLE)[:, None] & (by_ratio < u)
         self.u = np.maximum(np.where(idle, np.maximum(by_ratio, LEAST * u), u), TINY)
         of_values = prices * np.where(idle, 1 - u / self.u, ratio - log)
-        nothing = np.zeros((len(self.m), len(path.T.T)))
-        self.of_lines = np.hstack([-(z.T @ path.M[:, : path.r]), of_values, nothing])
+        self.of_lines = np.hstack([-path.moments[:, : path.r], of_values, np.zeros((len(u), len(path.T.T)))])
         self.slope = np.zeros((*self.of_lines.shape, len(path.sizes)))
         self.slope[:, path.r : path.v] = np.where(idle, ratio, log)[:, :, None] * path.member
-
-    def factorise(self) -> None:
-        """Eliminate states and lines, and then the prices."""
-        path = self.path
         (states, width), lines = path.M.shape, len(self.m)
         used = width - len(path.sizes)  # each group has a column that is nothing
-        sizes = Sizes(states, used, len(path.alike.rows))
-        order = LinesFirst if least_work(sizes, lines) == "lines" else StatesFirst
-        self.K = np.zeros((lines, width, width))
+        order = LinesFirst if least_work(Sizes(states, used, len(path.alike.rows)), lines) == "lines" else StatesFirst
+        self.K = np.zeros((lines, width, width))  # states and lines are eliminated, and then the prices
         self.K[:, : path.r, : path.r] = np.eye(path.r)
         roots(self.u, self.m, self.prices, path.sizes, self.K[:, path.r : path.v, path.r : path.v])
         self.rate = 1 / np.sqrt(path.beside[1].d)
         self.turned, sides = np.linalg.qr(path.T * self.rate[:, :, None])
         self.K[:, path.v :, path.v :] = np.swapaxes(sides, 1, 2)
-        refined = float(np.abs(self.of_states).sum()) > LOST
+        refined = float(np.abs(path.row_gap).sum()) > LOST
         self.system = order(Columns(path.alike, path.r, self.K), path.main.d, path.chunks, refined)
         nothing = np.zeros(states), np.zeros((lines, width))
         self.by_price = [self.moves(*nothing, -slope) for slope in np.moveaxis(self.slope, 2, 0)]
@@ -356,7 +289,7 @@ class _Newton:
         sides, of_lines = self.rate * (to_sides + self.of_sides), self.of_lines.copy()
         of_lines[:, path.v :] = (self.rate * sides) @ path.T
         b = g.T @ path.M
-        lam, nu, y = self.moves(self.of_states - g.sum(axis=1), b, of_lines)
+        lam, nu, y = self.moves(path.row_gap - g.sum(axis=1), b, of_lines)
         seen = b + self.system.moved(lam, nu)[1]
         price = np.linalg.solve(self.border, self.of_budgets - to_t - np.einsum("ltg,lt->g", self.slope, seen))
         for move, (of_lam, of_nu, of_y) in zip(price, self.by_price, strict=True):

@@ -7,39 +7,30 @@ has it). Its multipliers prove a bound (see `LinesBound`), whatever their accura
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from choral.describe.entropy import weighted_entropies
-from choral.errors import SolverError, TooLargeError
+from choral.errors import TooLargeError
 from choral.problem.bounds import best_group
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
 from choral.problem.solution import Proof, Status
 from choral.proofs.group import GroupBound
-from choral.proofs.lines import LinesBound
 from choral.solvers.fewer_codes import joined_codes
 from choral.solvers.highs import FINEST as PRECISE
 from choral.solvers.highs import basic
 from choral.solvers.highs import kept as solution_kept
-from choral.solvers.lines import memory
 from choral.solvers.lines.beside import AIM, Beside, Known, Mixture, Proved
-from choral.solvers.lines.budget_path import FINEST, NEARLY, PRIVATE, Warm, by_interior_point, columns
-from choral.solvers.lines.budget_program import Group, Multipliers, budgeted_groups, proved
-from choral.solvers.lines.cells import EVERY, Cells, Next
+from choral.solvers.lines.budget_path import WithinBudgets
+from choral.solvers.lines.budget_program import Group, budgeted_groups
+from choral.solvers.lines.cells import Next
 from choral.solvers.lines.chords import ENTROPY, Chords
-from choral.solvers.lines.chunks import cores
-from choral.solvers.lines.partition import Sizes
-from choral.solvers.lines.program import LPResult, Stop, Watch, equality_error, rounding_margin
-from choral.solvers.lines.program import Status as Ended
-from choral.solvers.lines.refinement import Aim, Constraints, Equations, Start, enclosed
+from choral.solvers.lines.refinement import Aim, Start, enclosed
 from choral.solvers.lines.sandwich import Rough, conditional_entropy, shares
 from choral.solvers.lines.simplex import Simplices
 
@@ -61,104 +52,6 @@ NEAR = 3
 """... each with one of so many that are next to it, where the target has two values."""
 
 
-@dataclass(frozen=True)
-class WithinBudgets(Constraints):
-    """Equations for groups that stay private, and budgets of others, of which these bind.
-
-    Multipliers of a line are those of the equations, then those of the groups' values, and then prices, the same for all.
-    """
-
-    p: Floats
-    M: Floats
-    groups: tuple[Group, ...]
-
-    @property
-    def accuracies(self) -> tuple[float, float]:
-        """Less of the gap than without budgets: steps are dear, and the last ones the cheapest."""
-        return 0.01, 0.03
-
-    @property
-    def width(self) -> int:
-        """Of equations, values and prices."""
-        return int(self.M.shape[1]) + sum(group.values + 1 for group in self.groups)
-
-    @cached_property
-    def equations(self) -> Equations:
-        """What is left where no budget binds."""
-        return Equations(self.p, self.M)
-
-    @cached_property
-    def classes(self) -> int:
-        """Of states that are alike in all rows."""
-        return len(np.unique(columns(self.M, self.groups), axis=0))
-
-    def multipliers(self, nu: Floats) -> Multipliers:
-        """Apart."""
-        ends = list(itertools.accumulate((g.values for g in self.groups), initial=self.M.shape[1]))
-        by_group = [nu[:, a:b] for a, b in itertools.pairwise(ends)]
-        return Multipliers(nu[:, : ends[0]], by_group, [float(price) for price in nu[0, ends[-1] :]])
-
-    def check(self, lines: int) -> None:
-        """Raise where it would not fit."""
-        remedy = "give budgets to fewer or coarser groups, or protect them without a budget"
-        memory.check(Sizes(len(self.p), self.width - len(self.groups), self.classes), lines, cores(), remedy)
-
-    def solve(
-        self, C: Floats, accuracy: float, z: Floats | None, nu: Floats | None, stop: Stop, watch: Watch | None
-    ) -> LPResult:
-        """By the interior point."""
-        lines = C.shape[1]
-        if not self.width:  # each state takes the line that costs least
-            z = np.where(np.arange(lines) == C.argmin(axis=1)[:, None], self.p[:, None], 0.0)
-            cost = float(np.vdot(z, C))
-            return LPResult(z, np.zeros((lines, 0)), cost, cost, 0, "optimal")
-        if not self.groups:
-            return self.equations.solve(C, accuracy, z, nu, stop, watch)
-        start = None
-        if z is not None and nu is not None and not any(group.kind == "ratio" for group in self.groups):
-            start = Warm(z, self.multipliers(nu))
-        accuracy = max(accuracy, FINEST)
-        answer = by_interior_point(C, self.p, self.M, self.groups, accuracy, start, stop, watch)
-        if answer is None:
-            z, nu, steps = np.broadcast_to(self.p[:, None] / lines, C.shape), np.zeros((lines, self.width)), 0
-        else:
-            z, steps = answer.shares * self.p[:, None], answer.steps
-            nu = np.hstack([answer.nu, *answer.by_group, np.tile(answer.prices, (lines, 1))])
-        ended: Ended = "optimal" if answer and answer.gap <= NEARLY * accuracy else "stalled"
-        bound = self.bound(C, EVERY, nu)
-        return LPResult(z, nu, float(np.vdot(z, C)), bound, steps, "stopped" if stop() else ended)
-
-    def bound(self, C: Floats, rows: slice, nu: Floats) -> float:
-        """Their least reduced costs, and their part in what budgets allow."""
-        groups = [replace(group, given=group.given[rows]) for group in self.groups]
-        return proved(C, self.p[rows], self.M[rows], groups, self.multipliers(nu))
-
-    def margin(self, C: Floats, rows: slice, nu: Floats) -> float:
-        """By the size of what is added up."""
-        apart = self.multipliers(nu)
-        matrix = np.hstack([self.M, *(group.given for group in self.groups)])[rows]
-        factors = [group.amount if group.kind == "ratio" else 1.0 for group in self.groups]
-        size = [factor * of_values for factor, of_values in zip(factors, apart.by_group, strict=True)]
-        return rounding_margin(C, self.p[rows], matrix, np.hstack([apart.nu, *size]))
-
-    def keeps(self, z: Floats) -> bool:
-        """Nearly, and budgets to rounding."""
-        private = equality_error(z, self.p, self.M) <= PRIVATE
-        return private and all(group.keeps(z) for group in self.groups)
-
-    def proof(self, problem: Problem, cells: Cells, nu: Floats) -> LinesBound:
-        """Cells with multipliers as a proof: they belong to rows of P, to the groups' values, and prices to groups."""
-        if not np.isfinite(nu).all():
-            raise SolverError("A multiplier is not finite.", "Loosen the budget, or report this.")
-        start = list(itertools.accumulate((len(group.values) for group in problem.groups), initial=0))
-        prices, rows = [Fraction(0)] * len(problem.groups), list(constraints(problem)[0])
-        apart = self.multipliers(nu)
-        for group, price in zip(self.groups, apart.prices, strict=True):
-            prices[group.position] = Fraction(price)
-            rows += range(start[group.position], start[group.position] + group.values)
-        return replace(cells.proof(nu[:, : len(rows)], tuple(rows)), prices=tuple(prices))
-
-
 def by_lines_within(problem: Problem, aim: Aim, beside: Beside | None = None) -> Rough[Proof] | None:
     """A channel within budgets that tells nearly most, and the lines that prove how nearly; None if there is none yet.
 
@@ -175,9 +68,8 @@ class _Run:
         self.p = problem.prior / problem.prior.sum()
         self.Q = problem.posterior().T
         self.all = budgeted_groups(problem)
-        self.kept = WithinBudgets(
-            self.p, constraints(problem)[1], tuple(group for group in self.all if group.binds(problem.prior))
-        )
+        binding = tuple(group for group in self.all if group.binds(problem.prior))
+        self.kept = WithinBudgets(self.p, constraints(problem)[1], groups=binding)
         self.cells: Chords | Simplices
         if self.Q.shape[1] == 2:
             self.cells = Chords.over(ENTROPY, self.p, np.zeros((len(self.p), 0)), self.Q[:, 1])

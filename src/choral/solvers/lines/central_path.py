@@ -126,14 +126,30 @@ class CentralPath(ABC):
         self.lam, self.nu = np.empty(len(p)), np.zeros((C.shape[1], M.shape[1]))
         self.main = Pairs(np.empty_like(C), np.empty_like(C), chunks)
         self.beside: list[Pairs] = []
-        self.cost, self.bound, self.gap = np.inf, -np.inf, np.inf
+        self.row_gap = np.empty_like(self.lam)
+        self.cost, self.bound, self.gap, self.products = np.inf, -np.inf, np.inf, np.inf
         self.took = 0.0
         """Seconds of the last step."""
 
-    @property
-    def uniform(self) -> Array:
-        """Masses of the channel that takes every line alike."""
-        return np.broadcast_to(self.p[:, None] / self.C.shape[1], self.C.shape)
+    def begin(self, z: Array | None, mix: float, boost: float) -> float:
+        """Masses near a channel, mixed with so much of the uniform one, or the uniform one; near it, what `centred` sets.
+
+        Returns the barrier: in units of the channel's complementarity, or as wide as costs are.
+        """
+        uniform = np.broadcast_to(self.p[:, None] / self.C.shape[1], self.C.shape)
+        if z is None:
+            self.main.z[:] = uniform
+            reduced = self.C - self.M @ self.nu.T
+            widest = float((self.p * (reduced.max(axis=1) - reduced.min(axis=1))).max())
+            return self.centred(widest / self.C.shape[1])
+        self.main.z[:] = self.inside((1 - mix) * np.maximum(z, 0.0) + mix * uniform)
+        barrier = self.centred(boost=boost)
+        np.maximum(self.main.z, WARM_FLOOR * barrier / self.main.s, out=self.main.z)
+        return barrier
+
+    def inside(self, z: Array) -> Array:
+        """Masses that are changed as little as other constraints ask."""
+        return z
 
     def centred(self, barrier: float | None = None, boost: float = 1.0) -> float:
         """Set multipliers of states and slacks so that products are near a barrier if masses are; returns the barrier.
@@ -149,9 +165,27 @@ class CentralPath(ABC):
         np.subtract(reduced, self.lam[:, None], out=self.main.s)
         return barrier
 
-    @abstractmethod
     def look(self) -> float:
-        """See what the equations lack, set d, cost and gap, and keep what proves more; returns the sum of all products."""
+        """See what the equations lack, and set d, cost and gap; returns the sum of all products."""
+        z, s = self.main.z, self.main.s
+
+        def part(rows: slice) -> tuple[Array, float, float]:
+            with np.errstate(divide="ignore", over="ignore"):
+                np.divide(z[rows], s[rows], out=self.main.d[rows])
+            self.row_gap[rows] = self.p[rows] - z[rows].sum(axis=1)
+            return z[rows].T @ self.M[rows], float(np.vdot(z[rows], s[rows])), float(np.vdot(z[rows], self.C[rows]))
+
+        moments, products, costs = zip(*self.chunks.each(part), strict=True)
+        self.moments, self.cost, self.products = sum(moments[1:], start=moments[0]), sum(costs), sum(products)
+        for pairs in self.beside:
+            np.divide(pairs.z, pairs.s, out=pairs.d)
+            self.products += float(np.vdot(pairs.z, pairs.s))
+        self.judge()
+        return self.products
+
+    @abstractmethod
+    def judge(self) -> None:
+        """Keep what proves more, and set the gap."""
 
     @abstractmethod
     def ended(self) -> bool:

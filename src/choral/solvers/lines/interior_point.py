@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from choral.phases import hurried
-from choral.solvers.lines.central_path import WARM_FLOOR, CentralPath, Way
+from choral.solvers.lines.central_path import CentralPath, Way
 from choral.solvers.lines.chunks import Array, Chunks
 from choral.solvers.lines.elimination import elimination
 from choral.solvers.lines.newton import Elimination
@@ -53,36 +53,18 @@ class _Path(CentralPath):
         if program.nu is not None:
             self.nu[:] = program.nu
         self.best = self.nu.copy()
-        z, reduced = self.main.z, self.C - self.M @ self.nu.T
-        self.bound = float(self.p @ reduced.min(axis=1))
-        if program.z is None:
-            z[:] = self.uniform
-            self.centred(float((self.p * (reduced.max(axis=1) - reduced.min(axis=1))).max()) / lines)
-        else:
-            z[:] = (1 - WARM_MIX) * np.maximum(program.z, 0) + WARM_MIX * self.uniform
-            np.maximum(z, WARM_FLOOR * self.centred(boost=WARM_BOOST) / self.main.s, out=z)
+        self.bound = float(self.p @ (self.C - self.M @ self.nu.T).min(axis=1))
+        self.begin(program.z, WARM_MIX, WARM_BOOST)
 
-    def look(self) -> float:
+    def judge(self) -> None:
         """The gap is that of a point that lacks nothing."""
-        z, s, C, M = self.main.z, self.main.s, self.C, self.M
-        self.row_gap = np.empty(len(self.p))
-
-        def part(rows: slice) -> tuple[Array, float, float]:
-            with np.errstate(divide="ignore", over="ignore"):
-                np.divide(z[rows], s[rows], out=self.main.d[rows])
-            self.row_gap[rows] = self.p[rows] - z[rows].sum(axis=1)
-            return z[rows].T @ M[rows], float(np.vdot(z[rows], s[rows])), float(np.vdot(z[rows], C[rows]))
-
-        moments, gaps, costs = zip(*self.chunks.each(part), strict=True)
-        self.column_gap, self.gap, self.cost = -sum(moments[1:], start=moments[0]), sum(gaps), sum(costs)
-        proves = float(self.p @ self.lam)
+        self.gap, proves = self.products, float(self.p @ self.lam)
         if proves > self.bound:
             self.bound, self.best = proves, self.nu.copy()
-        return self.gap
 
     def ended(self) -> bool:
         """Also of what the equations lack."""
-        missing = float(np.abs(self.row_gap).sum() + np.abs(self.column_gap).sum())
+        missing = float(np.abs(self.row_gap).sum() + np.abs(self.moments).sum())
         return self.gap <= self.tolerance and missing <= max(FEASIBLE, PART_MISSING * self.tolerance)
 
     def factorise(self) -> None:
@@ -103,4 +85,4 @@ class _Path(CentralPath):
             of_states[rows] = self.row_gap[rows] - g[rows].sum(axis=1)
             return g[rows].T @ self.M[rows]
 
-        return Way(*self.system.solve(of_states, self.column_gap - self.chunks.total(part))), []
+        return Way(*self.system.solve(of_states, -self.moments - self.chunks.total(part))), []
