@@ -8,47 +8,17 @@ not be written down. Where they do not suffice the matrix is too near to singula
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import LinAlgError
 
-from choral.solvers.lines.chunks import Array, Chunks
-from choral.solvers.lines.factors import solved
+from choral.solvers.lines.chunks import Array
 
-RIDGE, MOST_RIDGE = 1e-6, 1e-4
+RIDGES = 1e-6, 1e-5, 1e-4
 """Added to a unit diagonal: what half the digits get wrong in a sum of thousands; and as far as it may be raised."""
 STEPS = 30
 """Steps of conjugate gradients at most: they take about as long as the other half of the digits."""
 SOLVED, NEARLY = 1e-6, 1e-5
 """A residual of this share ends it; and after all steps this one will do: what is left is left to the next Newton step."""
-
-
-class Single:
-    """A Cholesky factor with half the digits of a matrix that `fill` writes, with unit diagonal, into an array of its size.
-
-    The matrix is overwritten, and written again where it needs a larger ridge. Raises `LinAlgError` where none suffices.
-    """
-
-    def __init__(self, size: int, fill: Callable[[NDArray[Any]], None], scale: Array, chunks: Chunks) -> None:
-        matrix = chunks.space.array("single", size, size, dtype=np.float32)
-        self._scale, index, ridge = scale, np.arange(size), RIDGE
-        while True:
-            fill(matrix)
-            matrix[index, index] = 1 + ridge
-            try:
-                self._factor = chunks.factorised(matrix)
-                return
-            except LinAlgError:
-                ridge *= 10
-                if ridge > MOST_RIDGE:
-                    raise
-
-    def solve(self, rhs: Array) -> Array:
-        """Roughly."""
-        value: Array = solved(self._factor, (rhs * self._scale).astype(np.float32)) * self._scale
-        return value
 
 
 def conjugate_gradients(

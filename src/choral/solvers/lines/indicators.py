@@ -19,8 +19,8 @@ from scipy.linalg import LinAlgError
 
 from choral.solvers.lines.chunks import Array, Chunks
 from choral.solvers.lines.columns import Columns
-from choral.solvers.lines.conjugate import Single, conjugate_gradients
-from choral.solvers.lines.factors import Cholesky
+from choral.solvers.lines.conjugate import RIDGES, conjugate_gradients
+from choral.solvers.lines.factors import Cholesky, Ridged, inverse_root
 from choral.solvers.lines.newton import WithoutStates
 
 DENSE = 0.25
@@ -89,13 +89,12 @@ class ByIndicators(WithoutStates):
     def __init__(self, columns: Columns, d: Array, chunks: Chunks, indicators: Indicators) -> None:
         super().__init__(columns, d, chunks)
         self._indicators, self._inverse = indicators, indicators.inverse
-        self._single: Single | None = None
+        self._single: Ridged | None = None
         self._factor: Cholesky | None = None
-        size = len(indicators.step) * int(self.free.sum())
-        if size >= LARGE:
+        if len(indicators.step) * int(self.free.sum()) >= LARGE:
             scale = self._scale()
             with suppress(LinAlgError):
-                self._single = Single(size, lambda matrix: self._fill(matrix, scale), scale.ravel(), chunks)
+                self._single = Ridged(lambda one: self._fill(one, scale), scale.ravel(), chunks, RIDGES, np.float32)
             self._top = d.argmax(axis=1)
         self.refined = self._single is None  # conjugate gradients refine enough
         if self._single is None:
@@ -115,11 +114,7 @@ class ByIndicators(WithoutStates):
         inside = (sets.pairs @ own)[sets.second == sets.first]
         everything, inside = inside[-1], inside[:-1]
         high, low = (sets.step + sets.low)[:, None], sets.low[:, None]
-        diagonal = high**2 * inside + low**2 * np.maximum(everything - inside, 0.0)
-        scale: Array = np.zeros_like(diagonal)
-        live = np.isfinite(diagonal) & (diagonal > 0)
-        scale[live] = 1 / np.sqrt(diagonal[live])
-        return scale
+        return inverse_root(high**2 * inside + low**2 * np.maximum(everything - inside, 0.0))
 
     def _fill(self, flat: NDArray[Any], scale: Array) -> None:
         """Write the Schur complement, times the scale of its rows and of its columns."""
@@ -177,7 +172,7 @@ class ByIndicators(WithoutStates):
         y[self.free] = self._through(self._doubly(), wanted[self.free])
         return y
 
-    def _through(self, factor: Single | Cholesky, wanted: Array) -> Array:
+    def _through(self, factor: Ridged, wanted: Array) -> Array:
         found = factor.solve((wanted @ self._inverse).T.ravel())
         value: Array = found.reshape(-1, len(wanted)).T @ self._inverse.T
         return value
