@@ -307,11 +307,11 @@ def test_a_program_that_ends_far_from_private_does_not_spoil_the_fewer_codes(mon
     """One that did not converge seemed to tell more; making it private left a hundredth of what was there."""
     from dataclasses import replace
 
-    from choral.solvers.lines import tangents
+    from choral.solvers.lines import interior_point
 
     law = a_law(1, 2, (3, 3), 1000)
     plainly = ch.disclose(law, solver="sandwich", spare=0.01, codes=16)
-    usual = tangents.InteriorPoint.solve
+    usual = interior_point.InteriorPoint.solve
 
     def astray(self, lines, prior, M, *others, **more):
         found = usual(self, lines, prior, M, *others, **more)
@@ -319,7 +319,7 @@ def test_a_program_that_ends_far_from_private_does_not_spoil_the_fewer_codes(mon
         z[range(len(prior)), lines.argmin(axis=1)] = prior  # each state says what is best for it, private or not
         return replace(found, z=z)
 
-    monkeypatch.setattr(tangents.InteriorPoint, "solve", astray)
+    monkeypatch.setattr(interior_point.InteriorPoint, "solve", astray)
     d = ch.disclose(law, solver="sandwich", spare=0.01, codes=16)
     assert d.information >= 0.98 * plainly.information
 

@@ -84,7 +84,7 @@ def _fewer(
         t = (q @ z) / z.sum(axis=0)
         return np.asarray(t**2 - 2 * np.outer(q, t), dtype=np.float64)
 
-    return Tangents(p, M, lines, lambda z: cost_of(z, q)).improved(z, stopped)
+    return Tangents(Equations(p, M), lines, lambda z: cost_of(z, q)).improved(z, stopped)
 
 
 def _joined(z: Floats, q: Floats, most: int, spare: float) -> Floats:

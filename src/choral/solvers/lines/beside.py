@@ -12,7 +12,7 @@ from choral.problem.solution import ExactChannel
 from choral.proofs.lines import LinesBound
 from choral.solvers.lines.budget_program import Group
 from choral.solvers.lines.cells import Cells
-from choral.solvers.lines.refinement import Constraints, proved
+from choral.solvers.lines.refinement import Equations, proved
 
 AIM = 0.8
 """Share of the tolerance at which a search ends: the rest is for joining codes and for exact arithmetic."""
@@ -81,7 +81,7 @@ class Proved:
         priced = zip(map(float, self.nu[0, self.nu.shape[1] - len(self.groups) :]), self.groups, strict=True)
         return self.told + sum(price * (amount[group.position] - group.amount) for price, group in priced)
 
-    def within(self, kept: Constraints) -> float:
+    def within(self, kept: Equations) -> float:
         """What they prove within other budgets of the same groups."""
         return self.cells.prior_cost - proved(self.cells, kept, self.nu)[0]
 

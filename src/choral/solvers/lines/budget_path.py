@@ -96,7 +96,7 @@ class WithinBudgets(Budgets):
 class _Path(CentralPath):
     """Through the channels within the budgets; beside the masses there is what budgets have left, with their multipliers.
 
-    Its rows of equations are `columns`.
+    Its M are the rows of `Budgets`.
     """
 
     reach, slowest = 0.99, 1e-3  # logarithms bend more than a step sees
@@ -147,11 +147,6 @@ class _Path(CentralPath):
         """T u of factors, for every line."""
         return np.asarray(seen[:, self.v :] @ self.T.T)
 
-    def net(self) -> Floats:
-        """Of factors the multipliers of one side less those of the other: they prove more than both."""
-        one, other = np.hsplit(self.beside[1].s, 2)
-        return np.asarray(one - other)
-
     def normal(self) -> Floats:
         """The multipliers, so that they prove a bound, and the prices."""
         proving = np.hstack([self.nu, np.tile(self.price * math.log(2), (len(self.nu), 1))])
@@ -163,7 +158,8 @@ class _Path(CentralPath):
             proving[:, self.r : self.v] = prices * (log[:, self.of] - x)  # a sum with ν would round it away
         private = proving[:, : self.r]
         private -= self.main.z.sum(axis=0) @ private  # what lines have in common proves nothing, and rounds much away
-        proving[:, self.v : self.nu.shape[1]] = self.net()
+        one, other = np.hsplit(self.beside[1].s, 2)
+        proving[:, self.v : self.nu.shape[1]] = one - other  # of both sides of a factor: more than with both
         return proving
 
     # -- where it begins

@@ -2,14 +2,13 @@
 
 Cells are what differs: chords of a curve, simplices of a tiling. They say what their lines cost, what a channel costs in
 truth, and how they are cut where codes cost more than their lines say. The unit of every cost is the cells' own: bits, or
-parts of a squared range. What channels must keep differs too: equations (`Equations`), or budgets beside them. Whatever ends
-the search the interval is valid and the channel keeps what it must, to rounding.
+parts of a squared range. What channels must keep differs too: equations, or budgets beside them. Whatever ends the search
+the interval is valid and the channel keeps what it must, to rounding.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -93,53 +92,12 @@ class Start(Generic[CellsT]):
     most: float = math.inf
 
 
-class Constraints(ABC):
-    """What channels must keep, the programs over lines that keep it, and what multipliers prove of all that do."""
-
-    p: Array
-
-    @property
-    @abstractmethod
-    def accuracies(self) -> tuple[float, float]:
-        """The share of a search's gap to which its programs are solved (more would be lost at the next refinement), but no
-        further than the other of its target."""
-
-    @property
-    def layout(self) -> Literal["C", "F"]:
-        """Whether costs lie in memory state by state or line by line."""
-        return "C"
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """Multipliers of a line."""
-
-    @abstractmethod
-    def check(self, lines: int) -> None:
-        """Raise `TooLargeError`, before it is taken, where a program of so many lines would not fit the memory."""
-
-    @abstractmethod
-    def solve(
-        self, C: Array, accuracy: float, z: Array | None, nu: Array | None, stop: Stop, watch: Watch | None
-    ) -> LPResult:
-        """The channel that costs least, to this accuracy or nearly, from masses and multipliers on if there are some."""
-
-    @abstractmethod
-    def bound(self, C: Array, rows: slice, nu: Array) -> float:
-        """What multipliers prove that these states cost at least."""
-
-    @abstractmethod
-    def margin(self, C: Array, rows: slice, nu: Array) -> float:
-        """The rounding error of that."""
-
-    @abstractmethod
-    def keeps(self, z: Array) -> bool:
-        """Whether a channel keeps them, to rounding."""
-
-
 @dataclass(frozen=True)
-class Equations(Constraints):
-    """Mᵀ z_l = 0 for every line, beside the masses p of the states."""
+class Equations:
+    """What channels must keep, the programs over lines that keep it, and what multipliers prove of all that do.
+
+    Mᵀ z_l = 0 for every line, beside the masses p of the states; `budget_program` has more.
+    """
 
     p: Array
     M: Array
@@ -152,39 +110,40 @@ class Equations(Constraints):
 
     @property
     def accuracies(self) -> tuple[float, float]:
-        """The solver's."""
+        """The share of a search's gap to which its programs are solved (more would be lost at the next refinement), but no
+        further than the other of its target: the solver's."""
         return self.solver.of_gap, self.solver.of_target
 
     @property
     def layout(self) -> Literal["C", "F"]:
-        """The solver's."""
+        """Whether costs lie in memory state by state or line by line."""
         return self.solver.layout
 
     @property
     def width(self) -> int:
-        """One for each equation."""
+        """Multipliers of a line: one for each equation."""
         return int(self.M.shape[1])
 
     def check(self, lines: int) -> None:
-        """Raise where it would not fit."""
+        """Raise `TooLargeError`, before it is taken, where a program of so many lines would not fit the memory."""
         memory.check(self.basis.sizes, lines, self.solver.threads)
 
     def solve(
         self, C: Array, accuracy: float, z: Array | None, nu: Array | None, stop: Stop, watch: Watch | None
     ) -> LPResult:
-        """By the solver."""
+        """The channel that costs least, to this accuracy or nearly, from masses and multipliers on if there are some."""
         return replace(self.solver, tolerance=accuracy).solve(C, self.p, self.M, z, stop, watch, nu, self.basis)
 
     def bound(self, C: Array, rows: slice, nu: Array) -> float:
-        """Their least reduced costs."""
+        """What multipliers prove that these states cost at least."""
         return repaired_bound(C, self.p[rows], self.M[rows], nu)
 
     def margin(self, C: Array, rows: slice, nu: Array) -> float:
-        """By the size of what is added up."""
+        """The rounding error of that, by the size of what is added up."""
         return rounding_margin(C, self.p[rows], self.M[rows], nu)
 
     def keeps(self, z: Array) -> bool:
-        """To rounding."""
+        """Whether a channel keeps them, to rounding."""
         return equality_error(z, self.p, self.M) <= FEASIBILITY
 
 
@@ -221,7 +180,7 @@ class Enclosure(Generic[CellsT]):
         return self.cells.proof(self.nu, rows)
 
 
-def enclosed(cells: CellsT, kept: Constraints, aim: Aim, start: Start[CellsT] | None = None) -> Enclosure[CellsT]:
+def enclosed(cells: CellsT, kept: Equations, aim: Aim, start: Start[CellsT] | None = None) -> Enclosure[CellsT]:
     """Enclose what a channel that keeps the constraints can save of the prior's cost, from one cell (or few) on.
 
     Ends as `aim` says, or when the next level would not fit the memory; raises `TooLargeError`, before anything is taken,
@@ -278,7 +237,7 @@ def enclosed(cells: CellsT, kept: Constraints, aim: Aim, start: Start[CellsT] | 
     return best.result(Status.LEVEL_LIMIT)
 
 
-def proved(cells: Cells, kept: Constraints, nu: Array) -> tuple[float, float]:
+def proved(cells: Cells, kept: Equations, nu: Array) -> tuple[float, float]:
     """What cells with multipliers prove, and the rounding error of that; in pieces of the states."""
     dual = margin = 0.0
     for start in range(0, len(kept.p), PIECE):
@@ -292,7 +251,7 @@ def proved(cells: Cells, kept: Constraints, nu: Array) -> tuple[float, float]:
 class _Best(Generic[CellsT]):
     """The best interval so far, with the channel and the cells that prove it."""
 
-    def __init__(self, cells: CellsT, kept: Constraints, progress: Progress | None, start: Start[CellsT]) -> None:
+    def __init__(self, cells: CellsT, kept: Equations, progress: Progress | None, start: Start[CellsT]) -> None:
         self.kept, self.progress, self.most = kept, progress, start.most
         self.prior_cost = cells.prior_cost
         self.everything = cells.prior_cost - cells.least_cost

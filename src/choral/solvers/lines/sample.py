@@ -15,9 +15,7 @@ from choral.solvers.lines.annealing import Annealing
 from choral.solvers.lines.cells import Next
 from choral.solvers.lines.chords import Chords
 from choral.solvers.lines.chunks import Array
-from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.joining import joined
-from choral.solvers.lines.program import LineSolver
 from choral.solvers.lines.refinement import Aim, Enclosure, Equations, Start, enclosed, nothing_ahead, proved
 
 MANY = 32_768
@@ -33,21 +31,15 @@ MOST_EQUATIONS = 64
 """Beyond this the systems of lines × equations are what takes the time, and those of an interior point are smaller."""
 
 
-def chords_enclosed(
-    cells: Chords,
-    p: Array,
-    M: Array,
-    aim: Aim,
-    solver: LineSolver | None = None,
-) -> Enclosure[Chords]:
+def chords_enclosed(cells: Chords, kept: Equations, aim: Aim) -> Enclosure[Chords]:
     """`enclosed`, from the cells of a sample on where states are very many."""
-    start = None
-    if solver is None and len(p) >= MANY and M.shape[1] <= MOST_EQUATIONS:
-        start = _started(cells, p, M, aim)
-        solver = None if start is None else Annealing()
-    kept = Equations(p, M, solver or InteriorPoint())
+    many = len(kept.p) >= MANY and kept.width <= MOST_EQUATIONS
+    start = _started(cells, kept, aim) if many else None
+    if start is None:
+        return enclosed(cells, kept, aim)
+    kept = replace(kept, solver=Annealing())
     found = enclosed(cells, kept, aim, start)
-    return found if start is None else _shorter(found, kept, aim.wanted(found.information))
+    return _shorter(found, kept, aim.wanted(found.information))
 
 
 def _shorter(found: Enclosure[Chords], kept: Equations, target: float) -> Enclosure[Chords]:
@@ -58,8 +50,9 @@ def _shorter(found: Enclosure[Chords], kept: Equations, target: float) -> Enclos
     return replace(found, cells=cells, nu=nu, upper_bound=bound, proves=bound)
 
 
-def _started(cells: Chords, p: Array, M: Array, aim: Aim) -> Start[Chords] | None:
+def _started(cells: Chords, kept: Equations, aim: Aim) -> Start[Chords] | None:
     """The last cells and multipliers of a sample; None where too few states are drawn."""
+    p, M = kept.p, kept.M
     who, weight = sample(p, M, cells.q, max(DRAWS, len(p) // SIXTEENTH))
     if len(who) < FEWEST * M.shape[1]:
         return None

@@ -67,9 +67,10 @@ def sandwiched(
     solver: LineSolver | None = None,
 ) -> Enclosure[Chords] | Enclosure[Simplices]:
     """Enclose the largest I(W;Y) over private channels, in bits: p(s), centred equations M, and P(w | s), a row per state."""
-    if Q.shape[1] == 2:
-        return chords_enclosed(Chords.over(ENTROPY, p, M, Q[:, 1]), p, M, aim, solver)
     kept = Equations(p, M, solver or InteriorPoint())
+    if Q.shape[1] == 2:
+        cells = Chords.over(ENTROPY, p, M, Q[:, 1])
+        return enclosed(cells, kept, aim) if solver else chords_enclosed(cells, kept, aim)
     return enclosed(Simplices.over(p, Q, aim.tol, aim.stopped), kept, aim)
 
 

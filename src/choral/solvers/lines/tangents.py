@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from choral.problem.form import constraints
 from choral.problem.kernel import Floats, Problem
-from choral.solvers.lines.interior_point import InteriorPoint
-from choral.solvers.lines.partition import Basis
 from choral.solvers.lines.program import equality_error
+from choral.solvers.lines.refinement import Equations
 from choral.solvers.lines.sandwich import conditional_entropy, shares
 
 ROUNDS = 12
@@ -41,15 +39,9 @@ RARE = 1e-9
 class Tangents:
     """Private channels p(s, y), a column per code: the lines that touch the cost at its codes, and what it costs in truth."""
 
-    p: Floats
-    M: Floats
+    kept: Equations
     lines: Callable[[Floats], Floats]
     cost: Callable[[Floats], float]
-
-    @cached_property
-    def basis(self) -> Basis:
-        """What the programs share."""
-        return Basis.of(self.p, self.M)
 
     @classmethod
     def of_entropy(cls, p: Floats, M: Floats, Q: Floats) -> Tangents:
@@ -60,7 +52,7 @@ class Tangents:
             at = np.maximum(joint / joint.sum(axis=1, keepdims=True), SMALLEST_POSTERIOR)
             return np.asarray(-(Q @ np.log2(at).T), dtype=np.float64)
 
-        return cls(p, M, lines, lambda z: conditional_entropy(z, Q))
+        return cls(Equations(p, M), lines, lambda z: conditional_entropy(z, Q))
 
     def improved(
         self,
@@ -79,10 +71,9 @@ class Tangents:
         for _ in range(rounds):
             if stopped():
                 break
-            solver = InteriorPoint(tolerance=tolerance)
-            lp = solver.solve(self.lines(z), self.p, self.M, start[0], stopped, nu0=start[1], basis=self.basis)
+            lp = self.kept.solve(self.lines(z), tolerance, *start, stopped, None)
             gain = value - self.cost(lp.z)
-            if not gain > 0 or equality_error(lp.z, self.p, self.M) > NEARLY_PRIVATE:
+            if not gain > 0 or equality_error(lp.z, self.kept.p, self.kept.M) > NEARLY_PRIVATE:
                 break
             z, value, start = lp.z, value - gain, (lp.z, lp.nu)
             if gain < least or value <= enough:
