@@ -158,7 +158,7 @@ ELSEWHERE = {
     "bounds": "choral.release.fit.count",
     "plan": "choral.release.fit.count",
     "suggest": "choral.tables.suggest.suggest",
-    "curve": "choral.solvers.transport.Transport.solve",
+    "curve": "choral.design.at_once.by_transport",
     "selftest": "choral.show.commands.selftest.try_one",
     "reproduce": "choral.paper.run.replace",
 }

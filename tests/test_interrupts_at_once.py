@@ -21,11 +21,12 @@ from test_solvers import float_sensors, uniform_knots
 
 import choral as ch
 from choral import phases
-from choral.__main__ import AS_JSON, ENDED, WAITING
+from choral.__main__ import AS_JSON, ENDED, WAITING, Patient
 from choral.design.limits import Limits, ending_all
 from choral.design.solvers import choose
 from choral.problem.solution import Status
 from choral.show import interrupts
+from choral.show.commands.fit_others import side_knowledge
 from choral.solvers.lines import budget_path, central_path, interior_point
 from choral.solvers.lines.annealing import Annealing
 from choral.solvers.lines.chords import ENTROPY
@@ -398,3 +399,30 @@ def test_who_runs_in_the_background_without_interrupts_is_not_given_any():
     program += "try:\n    main()\nfinally:\n    print(signal.getsignal(signal.SIGINT).name)\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1] == "SIG_IGN"
+
+
+def test_what_compiled_code_makes_of_an_interrupt_is_one(monkeypatch):
+    """numpy raised a ValueError of its own when scikit-learn called it at that moment."""
+    patient = Patient()
+    monkeypatch.setattr(interrupts.signal, "getsignal", lambda _: patient)
+    assert not interrupts.is_interrupt(ValueError("not a buffer"))
+    with pytest.raises(KeyboardInterrupt):
+        patient(signal.SIGINT, None)
+    assert interrupts.is_interrupt(ValueError("not a buffer"))
+    assert interrupts.is_interrupt(SystemError("error return without exception set"))
+    assert not interrupts.is_interrupt(ch.errors.ProblemError("`protect` is empty.", "Name a column."))
+
+
+def test_after_an_interrupt_of_the_search_nothing_is_looked_at_beside_the_result(monkeypatch, tmp_path):
+    """It was saved by then: a second interrupt, which is said to end the command without it, found it written."""
+    table = tmp_path / "table.csv"
+    table.write_text("w,a,b\n" + "".join(f"{a ^ b},{a},{b}\n" for a in (0, 1) for b in (0, 1)) * 20)
+    release = ch.fit(table, "w", ["a"], ["a", "b"])
+    monkeypatch.setattr("choral.auditing.side_knowledge.fears", lambda *_: pytest.fail("it was looked at"))
+    with interrupts.heeded("fit"):
+        interrupts.say_at_once(0.0)
+        found, said = side_knowledge(str(table), release, Limits())
+        assert not found
+        assert "was not looked at, since this was interrupted" in said
+    with interrupts.heeded("fit"):
+        assert not interrupts.pressed()

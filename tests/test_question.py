@@ -83,3 +83,17 @@ def test_no_promise_is_dropped_whatever_it_is_given_as(promise, written):
     assert release.recipe.given == (written,)
     assert read_promise(written) == promise
     assert [given.hidden for given in release.disclosure.problem.conditions] == [("a",)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"leakage": {"b": "0.1"}}, "names 'b', which is no protected group"),
+        ({"leakage": {"a": -1}}, "bits are not negative"),
+        ({"ratio": {"a": "0.9"}}, "a ratio is at least 1"),
+        ({"leakage": {"a": 1}, "ratio": {"a": 2}}, "'a' has two budgets"),
+    ],
+)
+def test_budgets_that_make_no_sense_are_refused_before_anything_is_counted(asked, said):
+    with pytest.raises(ProblemError, match=said):
+        Question("W", ["a"], **asked).about(["W", "a", "b"])

@@ -54,12 +54,12 @@ class Patient:
     """
 
     def __init__(self) -> None:
-        self.waiting, self.main = False, get_ident()
+        self.waiting, self.raised, self.main = False, False, get_ident()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Raise it, now or later."""
         if self.waiting or not loading(frame):
-            self.waiting = False
+            self.waiting, self.raised = False, True
             raise KeyboardInterrupt
         self.waiting = True
         start_new_thread(self.wait, ())  # `threading` may be what is being loaded

@@ -9,6 +9,7 @@ from operator import index
 from typing import Any, TypeAlias
 
 from choral.errors import ProblemError, UnknownColumnError, did_you_mean
+from choral.problem.budget import budgets_for
 from choral.problem.promises import Promise, is_conditional, promise_about, split_promises, twice
 from choral.problem.utility import Cells, Squares, Utility
 
@@ -89,6 +90,8 @@ class Question:
         for group in groups if self.itself else (*groups, *hidden):
             if set(target or used) <= set(group):
                 raise self._revealed(target or used)
+        if groups:  # what budgets are is checked here, before anything is counted or learned
+            budgets_for(["+".join(group) for group in groups], groups, self.leakage, self.ratio)
         named = {*target, *used, *(name for group in groups for name in group)}
         named.update(name for promise in given for name in (*promise.hidden, *promise.known))
         needed = tuple(name for name in names if name in named)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from contextlib import AbstractContextManager, suppress
 
 import typer
 
+from choral.errors import ChoralError
 from choral.files import WRITTEN, state_folder
 from choral.phases import INTERRUPTED, answered, to_the_end
 
@@ -21,8 +24,17 @@ KEEPING = ("fit", "demo")
 """Commands of one search, of which an interrupt keeps the best so far; it ends all others."""
 
 
+_pressed = threading.Event()
+
+
+def pressed() -> bool:
+    """Whether somebody interrupted the search of this command: what only adds to its result is left out then."""
+    return _pressed.is_set()
+
+
 def heeded(command: str | None) -> AbstractContextManager[None]:
     """While this command runs, an interrupt of a search is answered at the press, or ends the command."""
+    _pressed.clear()
     if command in KEEPING:
         return answered(say_at_once)
     from choral.design.limits import ending_all
@@ -36,6 +48,7 @@ def say_at_once(seconds: float) -> None:
     The signal may have come while this very stream was written to, whose buffer is not to be entered twice: the line goes
     past it, in the place of a progress line that may stand there.
     """
+    _pressed.set()
     words = "this takes a moment" if seconds < LONG else f"making it exact takes about {seconds:.0f} s"
     line = f"choral: stopping: the best code so far will be kept; {words}. Press Ctrl-C again to end without it.\n"
     if sys.stderr is None:
@@ -50,8 +63,14 @@ def say_at_once(seconds: float) -> None:
             sys.stderr.write(line)
 
 
+CHANGED = (ValueError, SystemError)
+"""What compiled code may make of an interrupt that comes while it calls Python."""
+
+
 def is_interrupt(error: BaseException) -> bool:
-    """Whether somebody interrupted: DuckDB has an error of its own for that."""
+    """Whether somebody interrupted: DuckDB has an error of its own for that, and other compiled code raises what it likes."""
+    if isinstance(error, CHANGED) and not isinstance(error, ChoralError):
+        return bool(getattr(signal.getsignal(signal.SIGINT), "raised", False))  # see `choral.__main__`
     return isinstance(error, KeyboardInterrupt) or (isinstance(error, RuntimeError) and str(error) == INTERRUPTED)
 
 

@@ -64,7 +64,7 @@ class Overview(TyperGroup):
 
             with heeded(command), nullcontext() if "--json" in sys.argv else _told(command):
                 return super().invoke(ctx)
-        except (KeyboardInterrupt, RuntimeError) as error:
+        except (KeyboardInterrupt, RuntimeError, ValueError, SystemError) as error:
             from choral.show.interrupts import end, is_interrupt
 
             if not is_interrupt(error):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from choral.show.interrupts import pressed
+
 if TYPE_CHECKING:
     from choral.auditing.side_knowledge import Fear
     from choral.design.limits import Limits
@@ -27,9 +29,12 @@ def side_knowledge(table: str, release: Release, limits: Limits) -> tuple[list[F
     from choral.tables.opening import opened
 
     found: list[Fear] = []
-    left, later = limits.remaining(), "choral audit says it: "
+    left, later = limits.remaining(), f"choral audit says it: choral audit {release.path} --table {table}"
+    interrupted = f"{NOT_LOOKED_AT}, since this was interrupted; {later}"
     if left == 0.0:
-        return found, f"{NOT_LOOKED_AT} in the time limit; {later}choral audit {release.path} --table {table}"
+        return found, f"{NOT_LOOKED_AT} in the time limit; {later}"
+    if pressed():  # who interrupts wants the result
+        return found, interrupted
     try:
         looking = phase("looking at what others may know")
         with ending_all(), looking, opened(table, release.recipe.as_read) as source:
@@ -41,4 +46,4 @@ def side_knowledge(table: str, release: Release, limits: Limits) -> tuple[list[F
                 found = [priced(release, source, found[0], patience), *found[1:]]
             return found, ""
     except KeyboardInterrupt:
-        return found, f"{NOT_LOOKED_AT}, since this was interrupted; {later}choral audit {release.path} --table {table}"
+        return found, interrupted

@@ -79,7 +79,8 @@ def _ended(found: Disclosure) -> list[str]:
     if found.status is Status.STALLED and wide:
         return [f"stopped      the search came no further, for its numbers have sixteen digits: {told}"]
     if found.status is Status.NOT_PROVED and wide:
-        return [f"not proved   {told}: this one is good, and may not be the best"]
+        good = ": this one is good, and may not be the best" if found.information else ""
+        return [f"not proved   {told}{good}"]
     if found.status is not Status.STOPPED or not wide:
         return []
     return [f"stopped      the time limit, or Ctrl-C, ended the search: {told}; more time brings these together"]
