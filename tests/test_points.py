@@ -175,6 +175,14 @@ def test_what_the_fit_says_of_who_knows_the_score_is_what_the_audit_of_its_table
     assert "of a record that the points did not see guesses sex" in unread.meaning.said_of_the_score()[0]
 
 
+def test_what_is_told_of_records_to_come_within_budgets_is_said_to_be_unknown():
+    mine = ch.fit(people(), "W", ["sex"], leakage={"sex": "0.01"}, rel_tol=1e-1)
+    assert mine.recipe.points is not None
+    [said] = mine.meaning.said_of_records_to_come()
+    assert "is not estimated within budgets" in said
+    assert "of records to come" not in mine.meaning.first_line()
+
+
 def test_names_and_constants_are_left_out_with_a_line_each(release):
     said = " ".join(release.remarks)
     assert "left out: person (another value in" in said

@@ -52,6 +52,13 @@ class Find:
         return f"{self.named(target)} in {often} of the records with the most telling code, instead of {prior}"
 
 
+UNKNOWN_TO_COME = (
+    "to come      what codes tell of records that the points did not see is not estimated within budgets: it may be much "
+    "less; without --leakage and --ratio it is said"
+)
+"""What chance adds to a code within budgets is not known: these leave it more directions than a private one is fitted in."""
+
+
 @dataclass(frozen=True)
 class Meaning:
     """A release as people ask about it; `held_out` is its channel on records that its points did not see."""
@@ -248,7 +255,8 @@ class Meaning:
     def said_of_records_to_come(self) -> list[str]:
         """What the code tells where the points saw nothing, in a sentence; none where points were not learned here."""
         if self.held_out is None:
-            return []
+            learned = self.release.recipe.points is not None and "held out" in self.release.recipe.points.about
+            return [UNKNOWN_TO_COME] if learned and self.release.disclosure.problem.budgets else []
         leaks = [self.held_out.leakage(group) for group in self.release.recipe.protect]
         worst = max(leaks, key=lambda leak: leak.bits, default=None)
         also = "" if worst is None else f"; about {'+'.join(worst.about)} they tell {in_bits(worst.bits)}"
