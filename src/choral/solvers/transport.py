@@ -120,13 +120,14 @@ def _exact_codes(
         if flow > 0:
             codes.append(paired(a, b, flow))
     some, others = ([s for s, flow in rest.items() if flow] for rest in (left, right))
+    largest = max(codes, key=lambda code: sum(code.values()), default=None)
     while some and others:
         a, b = some[-1], others[-1]
         code = paired(a, b, min(left[a], right[b]))
-        if not codes or sum(code.values()) > NEGLIGIBLE:
+        if largest is None or sum(code.values()) > NEGLIGIBLE:
             codes.append(code)
+            largest = largest or code
         else:
-            largest = max(codes, key=lambda code: sum(code.values()))
             largest.update({s: largest.get(s, Fraction(0)) + mass for s, mass in code.items()})
         if not left[a]:
             some.pop()
