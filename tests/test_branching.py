@@ -209,3 +209,19 @@ def test_what_is_forged_is_named(document, forgery):
 
 def test_the_document_as_it_is_verifies(document):
     assert verify(document_to_text(sealed(copy.deepcopy(document))))["verified"]
+
+
+@pytest.mark.parametrize("law", [a_law(4, 6, (2,) * 6), a_law(1, 5, (2, 3, 4)), a_law(2, 2, (3, 4, 5))], ids=str)
+def test_where_no_time_is_left_for_a_search_a_code_still_tells_something(law):
+    """After a score was learned in all the time there was, a target of five values was told nothing about."""
+    d = ch.disclose(law, time_limit=1e-9)
+    assert 0 < d.information < d.upper_bound <= ch.bounds(law).upper_bound + SLACK
+    assert d.status is Status.STOPPED
+    assert d.verify()["verified"]
+    assert d.information > 0.3 * ch.disclose(law, time_limit=3, rel_tol=1e-2).information
+    assert ch.disclose(law, time_limit=0).information == 0
+
+
+def test_where_there_is_nothing_to_tell_no_time_is_not_said_to_be_the_cause():
+    law = ch.Joint.from_array([[1, 1], [2, 2], [3, 3], [4, 4], [5, 5]], names=["W", "X1"])
+    assert ch.disclose(law, time_limit=1e-9).information == 0

@@ -12,6 +12,7 @@ from choral.describe.kinds import needed
 from choral.describe.law import Law
 from choral.design.afterwards import JOINING
 from choral.design.limits import READABLE, Clock, Limits, Progress
+from choral.design.many_values import for_haste, hasty
 from choral.design.purposes import nothing_told
 from choral.design.result import Disclosure
 from choral.design.solvers import choose, trivial
@@ -180,12 +181,13 @@ def solved(
         posed = posed or Posed.of(problem)
         small, form = posed.small, posed.form
         chosen = choose(small, form, limits.solver)
-        if clock.stopped() and chosen.solver not in DIRECT:
+        late = clock.stopped() and chosen.solver not in DIRECT
+        if late and (clock.stopping or not for_haste(small, form)):
             return _too_late(law, problem)
         if limits.readable and chosen.solver in MANY_CODES and not small.further and form.nullity >= READABLE:
             limits = clock.limits = limits.for_people(small)
         clock.say(0.0, problem.information_of_states, f"{form.states} states, rank {form.rank}: {chosen.solver}")
-        solution = chosen.run(small, form, clock)
+        solution = hasty(small) if late else chosen.run(small, form, clock)
         if small.utility is None:
             solution = _fewer(small, solution, _most_codes(small, form, limits), clock)
         with phase("stating what is proved"):

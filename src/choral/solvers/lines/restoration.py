@@ -13,6 +13,8 @@ EXACT = 1e-14
 """Equalities that hold to this (relative to the largest mass) are not restored further."""
 RESTORATIONS = 6
 """Steps at most; the first does nearly all."""
+PIECE = 16_384
+"""States that are changed at once: of very many, arrays of all would be most of the memory."""
 
 
 def restored(z: Array, p: Array, M: Array, eliminate: Callable[[Array], Elimination]) -> bool:
@@ -31,11 +33,15 @@ def restored(z: Array, p: Array, M: Array, eliminate: Callable[[Array], Eliminat
             dlam, dnu = system.solve(row_gap, column_gap)
         except np.linalg.LinAlgError:
             return False
-        changed = system.d * (dlam[:, None] + M @ dnu.T)
-        changed += z
-        if not np.isfinite(changed).all():
+        if not (np.isfinite(dlam).all() and np.isfinite(dnu).all()):
             return False
-        if changed.min() < 0:  # the weights are no longer those of the point
+        weights, least = system.d, 0.0
+        for start in range(0, len(z), PIECE):
+            rows = slice(start, start + PIECE)
+            changed = weights[rows] * (dlam[rows, None] + M[rows] @ dnu.T)
+            changed += z[rows]
+            least = min(least, float(changed.min()))
+            np.maximum(changed, 0.0, out=z[rows])
+        if least < 0:  # the weights are no longer those of the point
             system = None
-        np.maximum(changed, 0.0, out=z)
     return False

@@ -45,11 +45,14 @@ def thinned(z: Floats, p: Floats, M: Floats, cost: Callable[[Floats], float]) ->
         kept = fewer.sum(axis=1)
         if not kept.all():
             continue
-        part = np.ascontiguousarray((fewer * (p / kept)[:, None])[basis.main])
+        fewer *= (p / kept)[:, None]
+        part = np.ascontiguousarray(fewer[basis.main])
+        del fewer  # of very many states there is no room for all that is not needed
         with threads(cores()) as pool:
             chunks = Chunks(len(p), PART, pool, cores())
             if restored(part, p[basis.main], basis.white, partial(elimination, basis, chunks=chunks)):
-                fewer[basis.main] = part
-                if cost(fewer) <= best:
-                    return fewer
+                found = np.empty_like(part)
+                found[basis.main] = part
+                if cost(found) <= best:
+                    return found
     return z
