@@ -35,7 +35,9 @@ class ClassesFirst(WithoutStates):
     def __init__(self, columns: Columns, d: Array, chunks: Chunks, partition: Partition) -> None:
         super().__init__(columns, d, chunks)
         classes, rest, lines = len(partition.share), partition.rest.shape[1], d.shape[1] - 1
-        own, scaled = self.own[:, self.free], d[:, self.free] / np.sqrt(self.total)[:, None]
+        own, scaled = self.own[:, self.free], d[:, self.free]
+        scaled /= np.sqrt(self.total)[:, None]
+        del self.own  # of very many states it is as large as all masses
         weighted = partition.mass[:, None] * columns.M
         self._of_classes, self._of_rest = partition.sums(weighted).T, weighted.T @ partition.rest
         self._roots, self._scale = np.empty((classes, lines, lines)), np.empty((classes, lines))

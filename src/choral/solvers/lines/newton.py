@@ -127,6 +127,7 @@ class StatesFirst(WithoutStates):
         for inside, live, end in zip(columns.grams(self.own, chunks), self._live, ends, strict=True):
             own = slice(end - live.sum(), end)
             found[own, own] = inside[np.ix_(live, live)]  # nothing cancels in these
+        del self.own  # of very many states it is as large as all masses
         self._factor = Cholesky(found, chunks)
 
     def unknowns(self, wanted: Array) -> Array:

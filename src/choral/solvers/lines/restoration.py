@@ -35,10 +35,10 @@ def restored(z: Array, p: Array, M: Array, eliminate: Callable[[Array], Eliminat
             return False
         if not (np.isfinite(dlam).all() and np.isfinite(dnu).all()):
             return False
-        weights, least = system.d, 0.0
+        least = 0.0
         for start in range(0, len(z), PIECE):
             rows = slice(start, start + PIECE)
-            changed = weights[rows] * (dlam[rows, None] + M[rows] @ dnu.T)
+            changed = system.d[rows] * (dlam[rows, None] + M[rows] @ dnu.T)
             changed += z[rows]
             least = min(least, float(changed.min()))
             np.maximum(changed, 0.0, out=z[rows])
