@@ -1,6 +1,7 @@
 """Soft choices for very many states: the same optimum as other methods, valid whatever stops them, from a sample on."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ from scale import private_in_integers, sensors
 from test_solvers import SLACK, by_highs, float_sensors, random_binary, sandwich_of_bits, uniform_knots
 
 import choral as ch
-from choral.solvers.lines import annealing, sample
+from choral.solvers.lines import annealing, restoration, sample
 from choral.solvers.lines.annealing import Annealing, _Path
 from choral.solvers.lines.chords import ENTROPY
+from choral.solvers.lines.chunks import Chunks
+from choral.solvers.lines.elimination import elimination
 from choral.solvers.lines.interior_point import InteriorPoint
 from choral.solvers.lines.joining import joined
 from choral.solvers.lines.partition import Basis
@@ -197,3 +200,21 @@ def test_with_too_many_states_for_others_what_was_found_is_kept_where_floats_fai
     assert equality_error(found.z, p, M) <= SLACK
     assert found.dual <= optimum + 1e-9 <= found.primal + 2e-9
     assert nothing - found.primal > 0.9 * (nothing - optimum)
+
+
+@pytest.mark.parametrize("very_many", [1, 10**6])
+def test_a_channel_is_restored_with_its_weights_kept_apart_or_not(very_many, monkeypatch):
+    monkeypatch.setattr(restoration, "VERY_MANY", very_many)
+    monkeypatch.setattr(restoration, "PIECE", 37)
+    draw = np.random.default_rng(5)
+    p, M = draw.dirichlet(np.ones(300)), draw.integers(0, 2, (300, 6)).astype(float)
+    M -= p @ M
+    basis = Basis.of(p, M, whole=True)
+    p, M = p[basis.main], M[basis.main]
+    z = p[:, None] * draw.dirichlet(np.ones(5)) * np.exp(0.05 * draw.normal(size=(300, 5)))
+    z[draw.random(z.shape) < 0.3] = 0.0
+    zero = z == 0
+    assert restoration.restored(z, p, basis.white, partial(elimination, basis, chunks=Chunks(300, 64, None, 1)))
+    assert equality_error(z, p, M) < 1e-13
+    assert not z[zero].any()
+    assert (z >= 0).all()
